@@ -1,0 +1,61 @@
+"""The code version of a result: a hash of the code it really uses.
+
+That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
+only its own lane stale.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+PACKAGES = ("readbench_data", "sources", "expectations", "assets")
+
+
+@cache
+def _file(module: str) -> Path | None:
+    try:
+        spec = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    return Path(spec.origin) if spec is not None and spec.origin else None
+
+
+@cache
+def _imports(module: str) -> frozenset[str]:
+    file = _file(module)
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())) if file else ():
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in PACKAGES:
+            members = [f"{node.module}.{a.name}" for a in node.names]
+            modules = [m for m in members if _file(m)]
+            names.update(modules if len(modules) == len(members) else [*modules, node.module])
+        elif isinstance(node, ast.Import):
+            names.update(a.name for a in node.names if a.name.split(".")[0] in PACKAGES)
+    return frozenset(names)
+
+
+def closure(modules: Iterable[str]) -> frozenset[str]:
+    """The modules and everything of this repository they import, directly or not."""
+    found: set[str] = set()
+    todo = list(modules)
+    while todo:
+        module = todo.pop()
+        if module not in found:
+            found.add(module)
+            todo.extend(_imports(module))
+    return frozenset(found)
+
+
+def code_version(*modules: str) -> str:
+    """Twelve hex digits that change when any file in the closure of ``modules`` changes."""
+    digest = hashlib.sha256()
+    for module in sorted(closure(modules)):
+        file = _file(module)
+        if file is not None:
+            digest.update(f"{module}\n".encode() + file.read_bytes() + b"\n")
+    return digest.hexdigest()[:12]

@@ -1,0 +1,213 @@
+"""A recording: one continuous multichannel series of one source, and the evidence for its labels.
+
+Evidence comes in four kinds, and one table of spans holds them all:
+
+``dense``   a code per timestep, kept as runs; a step may have no code (the source's null)
+``events``  labelled intervals on a background that is normal operation
+``points``  annotations at single steps (heart beats)
+``native``  one class of the source's own for the whole recording
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+NULL_CODE = -1
+"""Marks a timestep without a label in the array given to :meth:`Evidence.dense`."""
+
+BACKGROUND = "normal"
+"""Code of the steps that no event covers."""
+
+Kind = Literal["dense", "events", "points", "native"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """A labelled interval [start, stop) in steps of its recording; it may reach past either end."""
+
+    code: str
+    start: int
+    stop: int
+    event_id: str
+    rca_target: str | None = None
+    rca_affected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the source says about the steps of one recording.
+
+    ``spans`` are runs (dense, without the unlabelled ones), events, beats (one step long) or the one
+    native class, sorted by start. ``unlabelled`` are intervals on which the source says nothing:
+    no window that touches one of them gets a label.
+    """
+
+    kind: Kind
+    spans: tuple[Event, ...] = ()
+    unlabelled: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def dense(cls, codes: np.ndarray, names: Mapping[int, str] | None = None) -> Evidence:
+        """From one integer code a timestep, shape [T]; ``NULL_CODE`` where the source has none."""
+        codes = np.asarray(codes)
+        if codes.size == 0:
+            return cls("dense")
+        starts = np.concatenate([[0], np.flatnonzero(codes[1:] != codes[:-1]) + 1])
+        stops = np.append(starts[1:], codes.size)
+        spans, nulls = [], []
+        for code, start, stop in zip(codes[starts].tolist(), starts.tolist(), stops.tolist(), strict=True):
+            if code == NULL_CODE:
+                nulls.append((start, stop))
+            else:
+                name = str(code) if names is None else names[code]
+                spans.append(Event(name, start, stop, ""))
+        return cls("dense", tuple(spans), tuple(nulls))
+
+    @classmethod
+    def events(cls, events: Iterable[Event], unlabelled: Sequence[tuple[int, int]] = ()) -> Evidence:
+        """From labelled intervals; every step outside them is normal operation."""
+        ordered = tuple(sorted(events, key=lambda e: (e.start, e.stop, e.event_id)))
+        for event in ordered:
+            if event.stop <= event.start:
+                raise ValueError(f"event {event.event_id} is empty: [{event.start}, {event.stop})")
+        return cls("events", ordered, tuple(unlabelled))
+
+    @classmethod
+    def points(
+        cls,
+        positions: np.ndarray,
+        codes: Sequence[str],
+        unlabelled: Sequence[tuple[int, int]] = (),
+    ) -> Evidence:
+        """From annotations at single steps: ``positions`` [n], one code each."""
+        spans = [Event(c, int(p), int(p) + 1, "") for p, c in zip(positions, codes, strict=True)]
+        spans.sort(key=lambda e: e.start)
+        return cls("points", tuple(spans), tuple(unlabelled))
+
+    @classmethod
+    def native(
+        cls,
+        code: str,
+        steps: int,
+        event_id: str = "",
+        rca_target: str | None = None,
+        rca_affected: Sequence[str] = (),
+    ) -> Evidence:
+        """The source's own class of an existing window of ``steps`` timesteps."""
+        return cls("native", (Event(code, 0, steps, event_id, rca_target, tuple(rca_affected)),))
+
+    def section(self, start: int, stop: int) -> Evidence:
+        """Evidence of the steps [start, stop), renumbered from 0. Events keep their whole extent."""
+        kept = []
+        for span in self.spans:
+            if span.start >= stop or span.stop <= start:
+                continue
+            first, last = span.start, span.stop
+            if self.kind in ("dense", "native"):
+                first, last = max(first, start), min(last, stop)
+            kept.append(replace(span, start=first - start, stop=last - start))
+        holes = tuple(
+            (max(a, start) - start, min(b, stop) - start) for a, b in self.unlabelled if a < stop and b > start
+        )
+        return Evidence(self.kind, tuple(kept), holes)
+
+
+@dataclass(frozen=True)
+class Clock:
+    """When each step was taken: explicit ``times`` [T], or ``start`` plus a regular ``step`` in seconds.
+
+    Times are ``datetime64[ns]`` (the source's own, without zone) or float seconds.
+    """
+
+    start: np.datetime64 | float = 0.0
+    step: float = 1.0
+    times: np.ndarray | None = None
+
+    def section(self, start: int, stop: int) -> Clock:
+        if self.times is not None:
+            return replace(self, times=self.times[start:stop])
+        return replace(self, start=self._at(start))
+
+    def _at(self, index: int) -> np.datetime64 | float:
+        if self.times is not None:
+            return self.times[index]
+        if isinstance(self.start, np.datetime64):
+            return self.start.astype("datetime64[ns]") + np.timedelta64(round(index * self.step * 1e9), "ns")
+        return float(self.start) + index * self.step
+
+    def text(self, indices: np.ndarray) -> list[str]:
+        """Times of the given steps as text: ISO 8601, or seconds such as ``12.8s``."""
+        if self.times is not None:
+            chosen = self.times[indices]
+        elif isinstance(self.start, np.datetime64):
+            offsets = np.round(np.asarray(indices) * self.step * 1e9).astype("timedelta64[ns]")
+            chosen = self.start.astype("datetime64[ns]") + offsets
+        else:
+            chosen = float(self.start) + np.asarray(indices) * self.step
+        if np.issubdtype(chosen.dtype, np.datetime64):
+            milliseconds = np.datetime_as_string(chosen.astype("datetime64[ms]"))
+            return [t.removesuffix(".000") for t in milliseconds.tolist()]
+        return [f"{t:.6f}".rstrip("0").rstrip(".") + "s" for t in chosen.tolist()]
+
+
+@dataclass(frozen=True)
+class UnitSpans:
+    """Split units that follow one another inside one recording: unit ``names[i]`` from ``starts[i]`` on.
+
+    ``starts[0]`` is 0. A window that crosses from one unit into the next is dropped.
+    """
+
+    starts: tuple[int, ...]
+    names: tuple[str, ...]
+
+    def section(self, start: int, stop: int) -> UnitSpans:
+        first = int(np.searchsorted(self.starts, start, side="right")) - 1
+        last = int(np.searchsorted(self.starts, stop, side="left"))
+        starts = tuple(max(s - start, 0) for s in self.starts[first:last])
+        return UnitSpans(starts, self.names[first:last])
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One continuous multichannel series as its reader found it.
+
+    ``values`` float32 or float64 [T][C], missing as NaN; ``channels`` C names; ``unit`` the split unit.
+    ``rows`` int64 [T] is the position of each step in ``source_file``, in the file's own unit
+    (``row_unit``: row, line, frame, column, sample); ``row_stops`` the position after it. Without them
+    step i is position ``first_row + i``. ``window_starts`` [n] overrides the source's stride where a
+    source places its windows itself. ``extras`` must not tell the class.
+    """
+
+    recording_id: str
+    values: np.ndarray
+    channels: tuple[str, ...]
+    evidence: Evidence
+    unit: str | UnitSpans
+    source_file: str
+    source_sha256: str
+    native_split: str | None = None
+    clock: Clock | None = None
+    first_row: int = 0
+    rows: np.ndarray | None = None
+    row_stops: np.ndarray | None = None
+    window_starts: np.ndarray | None = None
+    extras: Mapping[str, object] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.channels):
+            raise ValueError(
+                f"{self.recording_id}: values of shape {self.values.shape} for {len(self.channels)} channels"
+            )
+        if len(set(self.channels)) != len(self.channels):
+            raise ValueError(f"{self.recording_id}: a channel name occurs twice")
+        for name, array in (("rows", self.rows), ("row_stops", self.row_stops)):
+            if array is not None and len(array) != len(self.values):
+                raise ValueError(f"{self.recording_id}: {name} has {len(array)} positions, not {len(self.values)}")
+
+    @property
+    def steps(self) -> int:
+        return int(self.values.shape[0])
