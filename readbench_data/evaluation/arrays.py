@@ -1,0 +1,77 @@
+"""Arrays computed once: in memory for the run, and in a folder for the next one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An array and what it had cost to make, in seconds."""
+
+    array: np.ndarray
+    wall_s: float
+    cpu_s: float
+
+
+def write_npz(path: Path, **arrays: Any) -> None:
+    """Write an uncompressed npz so that the final name never holds a half-written file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for left in path.parent.glob(f"{path.name}.*.tmp"):
+        left.unlink(missing_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        np.savez(file, **arrays)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+@dataclass
+class ArrayCache:
+    """Arrays by key. With a ``folder`` they outlive the process; the key must name everything that matters."""
+
+    folder: Path | None = None
+    _held: dict[str, Entry] = field(default_factory=dict)
+
+    def get(self, key: str, compute: Callable[[], np.ndarray]) -> tuple[Entry, bool]:
+        """The array under ``key``, and whether ``compute`` had to make it now."""
+        if key in self._held:
+            return self._held[key], False
+        stored = self._stored(key)
+        self._held[key] = stored or self._made(key, compute)
+        return self._held[key], stored is None
+
+    def release(self) -> None:
+        """Let go of what is in memory; the folder keeps its files."""
+        self._held.clear()
+
+    def _path(self, key: str) -> Path | None:
+        if self.folder is None:
+            return None
+        dataset = key.split("/", 1)[0]
+        return self.folder / dataset / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
+
+    def _stored(self, key: str) -> Entry | None:
+        path = self._path(key)
+        if path is None or not path.is_file():
+            return None
+        with np.load(path) as stored:
+            return Entry(stored["array"], float(stored["cost"][0]), float(stored["cost"][1]))
+
+    def _made(self, key: str, compute: Callable[[], np.ndarray]) -> Entry:
+        wall, cpu = time.perf_counter(), time.process_time()
+        array = compute()
+        entry = Entry(array, time.perf_counter() - wall, time.process_time() - cpu)
+        path = self._path(key)
+        if path is not None:
+            write_npz(path, array=array, cost=np.array([entry.wall_s, entry.cpu_s]))
+        return entry

@@ -1,0 +1,156 @@
+"""The leaderboard: what is stored for a release, as one table. Text here; the page is in ``page``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from readbench_data.evaluation.release_data import LEVELS, Release
+from readbench_data.evaluation.results import EvaluationResult, gather
+from readbench_data.evaluation.store import Store
+
+PRIMARY = ("ndcg", 10)
+"""READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
+
+MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Results of every stored method on one release."""
+
+    version: str
+    datasets: tuple[str, ...]
+    result: EvaluationResult
+
+    def cells(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
+        """One row per (method, dataset, rho): ``value`` averaged over random states; null if any of them failed."""
+        rows = self.result.rows.filter((pl.col("metric") == metric) & (pl.col("k") == k))
+        return rows.group_by(["method", "dataset", "rho"], maintain_order=True).agg(
+            pl.col("value").mean().alias("value"),
+            pl.col("family").first(),
+            pl.col("supervision").first(),
+            pl.col("status").sort_by(pl.col("status") == "ok").first(),
+            pl.col("reason").drop_nulls().first(),
+            pl.col("origin").first(),
+            pl.col("partial").first(),
+            pl.col("same_at_all_levels").first(),
+            pl.col("n_queries").first(),
+            pl.col("n_no_relevant").first(),
+            pl.col("wall_s").sum(),
+            pl.col("cpu_s").sum(),
+            pl.col("peak_memory_mb").max(),
+        ).with_columns(pl.when(pl.col("status") == "ok").then(pl.col("value")).alias("value"))
+
+    def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
+        """One row a method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
+        datasets whose corpora change with the level (``varying0``, ...), and how many datasets are behind it
+        (``n``, the fewest of the levels). Best first; a method without any value is last."""
+        cells = self.cells(metric, k)
+        table = cells.group_by("method", maintain_order=True).agg(
+            pl.col("family").drop_nulls().first(),
+            pl.col("supervision").drop_nulls().first(),
+            *(pl.col("value").filter(pl.col("rho") == r).mean().alias(f"rho{r}") for r in LEVELS),
+            *(
+                pl.col("value")
+                .filter((pl.col("rho") == r) & ~pl.col("same_at_all_levels").fill_null(False))
+                .mean()
+                .alias(f"varying{r}")
+                for r in LEVELS
+            ),
+            pl.min_horizontal(
+                *(pl.col("value").filter(pl.col("rho") == r).count() for r in LEVELS)
+            ).cast(pl.Int64).alias("n"),
+        )
+        return table.sort("rho0", descending=True, nulls_last=True)
+
+    def marks(self) -> dict[str, str]:
+        """Per dataset what a reader must know: miniature, mirror, partial, no data, same at all levels."""
+        marks = {}
+        rows = self.result.rows.group_by("dataset", maintain_order=True).agg(
+            pl.col("origin").first(),
+            pl.col("partial").first(),
+            (pl.col("status") == "no_data").all().alias("no_data"),
+            pl.col("same_at_all_levels").fill_null(False).any(),
+            pl.col("reason").filter(pl.col("status") == "no_data").first(),
+        )
+        for name, origin, partial, no_data, same, reason in rows.iter_rows():
+            said = [f"no data: {reason}"] if no_data else [str(origin)]
+            said += ["partial data"] if partial and not no_data else []
+            said += ["no Normal windows: same corpus at all levels"] if same else []
+            marks[str(name)] = ", ".join(said)
+        return marks
+
+    @property
+    def banner(self) -> str | None:
+        """What must stand above the numbers, if anything must."""
+        used = self.result.rows.filter(pl.col("status") == "ok")
+        return MINIATURE_BANNER if (used["origin"] == "miniature").any() else None
+
+    def failures(self) -> list[str]:
+        """One line a failed unit."""
+        failed = self.result.rows.filter(pl.col("status") == "failed")
+        units = failed.unique(["method", "dataset", "rho", "random_state"], maintain_order=True)
+        return [f"{r['method']} on {r['dataset']} at {r['rho']} %: {r['reason']}" for r in units.iter_rows(named=True)]
+
+    def to_text(self) -> str:
+        """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
+        macro = self.macro()
+        if macro.is_empty():
+            return f"release {self.version}: no results are stored; run `readbench evaluate` first\n"
+        total = len(self.datasets)
+        lines = [f"*** {self.banner} ***", ""] if self.banner else []
+        lines += [f"release {self.version}: NDCG@10, mean over queries, then over datasets", ""]
+        head = ["method", "supervision", "0 %", "10 %", "20 %", "datasets"]
+        varying = any("same corpus" in m for m in self.marks().values())
+        head += ["0 %*", "10 %*", "20 %*"] if varying else []
+        body = [
+            [r["method"], r["supervision"] or "", *(_number(r[f"rho{v}"]) for v in LEVELS), f"{r['n']}/{total}"]
+            + ([_number(r[f"varying{v}"]) for v in LEVELS] if varying else [])
+            for r in macro.iter_rows(named=True)
+        ]
+        lines += _table(head, body)
+        lines += ["* without datasets whose corpus is the same at all levels"] if varying else []
+        cells = {(m, d, r): v for m, d, r, v in self.cells().select("method", "dataset", "rho", "value").iter_rows()}
+        short = _short_names(self.datasets)
+        for rho in LEVELS:
+            lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
+            lines += _table(
+                ["method", *short],
+                [[m, *(_number(cells.get((m, d, rho))) for d in self.datasets)] for m in macro["method"]],
+            )
+        lines += ["", "data"]
+        marks = self.marks()
+        lines += [f"  {s:8}{d:20}{marks.get(d, 'not evaluated')}" for s, d in zip(short, self.datasets, strict=True)]
+        failures = self.failures()
+        lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
+        return "\n".join(lines) + "\n"
+
+
+def leaderboard(release: Path, out: Path) -> Leaderboard:
+    """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
+    opened = Release(release)
+    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, Store(out)))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _short_names(names: tuple[str, ...]) -> list[str]:
+    """At most seven characters each, all different."""
+    cut = [n[:7] for n in names]
+    return [c if cut.count(c) == 1 else f"{c[:5]}{i:02d}" for i, c in enumerate(cut)]
+
+
+def _table(head: list[str], body: list[list[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
+    text = [i for i, h in enumerate(head) if h in ("method", "supervision")]
+
+    def line(row: list[str]) -> str:
+        cells = (c.ljust(w) if i in text else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        return "  ".join(cells).rstrip()
+
+    return [line(head), line(["-" * w for w in widths]), *(line(r) for r in body)]

@@ -1,0 +1,123 @@
+"""Time and peak memory of a piece of work, and the threads it may use."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+from threadpoolctl import threadpool_limits
+
+SAMPLE_S = 0.02
+"""Interval of the fallback sampler; a spike shorter than this can be missed."""
+
+_STATUS = Path("/proc/self/status")
+_CLEAR = Path("/proc/self/clear_refs")
+
+
+@dataclass
+class Cost:
+    """Wall and CPU seconds (all threads of this process) and the rise of resident memory in MiB.
+
+    ``memory_source``: ``VmHWM`` (the kernel's own high-water mark, exact), ``sampler`` (every 20 ms) or None.
+    """
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_memory_mb: float | None = None
+    memory_source: str | None = None
+
+
+def available_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def pinned_threads(threads: int | None = None) -> Iterator[int]:
+    """numba and BLAS held at ``threads`` (default: the cores there are); yields the number, to be recorded."""
+    count = min(threads or available_cores(), numba.config.NUMBA_NUM_THREADS)
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        with threadpool_limits(limits=count):
+            yield count
+    finally:
+        numba.set_num_threads(before)
+
+
+@contextmanager
+def measured(memory: bool = True) -> Iterator[Cost]:
+    """Yields a :class:`Cost` that is filled when the block ends, also by an exception."""
+    cost = Cost()
+    gauge = _gauge() if memory else None
+    if gauge is not None:
+        gauge.start()
+    wall, cpu = time.perf_counter(), time.process_time()
+    try:
+        yield cost
+    finally:
+        cost.wall_s = time.perf_counter() - wall
+        cost.cpu_s = time.process_time() - cpu
+        if gauge is not None:
+            cost.peak_memory_mb = gauge.stop() / 2**20
+            cost.memory_source = gauge.source
+
+
+def _status_bytes(key: str) -> int:
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith(key):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"{_STATUS} has no {key}")
+
+
+class _HighWater:
+    """Exact: the kernel's high-water mark, reset before the work."""
+
+    source = "VmHWM"
+
+    def start(self) -> None:
+        _CLEAR.write_text("5")
+        self._before = _status_bytes("VmRSS:")
+
+    def stop(self) -> int:
+        return max(0, _status_bytes("VmHWM:") - self._before)
+
+
+class _Sampler:
+    """Where the mark cannot be reset: resident memory read every 20 ms by a thread."""
+
+    source = "sampler"
+
+    def start(self) -> None:
+        self._before = self._peak = _status_bytes("VmRSS:")
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def _watch(self) -> None:
+        while not self._end.wait(SAMPLE_S):
+            self._peak = max(self._peak, _status_bytes("VmRSS:"))
+
+    def stop(self) -> int:
+        self._end.set()
+        self._thread.join()
+        return max(0, max(self._peak, _status_bytes("VmRSS:")) - self._before)
+
+
+def _gauge() -> _HighWater | _Sampler | None:
+    if not _STATUS.exists():
+        return None
+    try:
+        _CLEAR.write_text("5")
+        _status_bytes("VmHWM:")
+    except OSError:
+        return _Sampler()
+    return _HighWater()

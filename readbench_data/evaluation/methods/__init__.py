@@ -1,0 +1,1 @@
+"""The scorers, one family a module."""

@@ -1,0 +1,85 @@
+"""What a method is: a small frozen record of its parameters that can score every pair of query and corpus item."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from readbench_data.evaluation.code_version import code_version
+from readbench_data.evaluation.task import View
+
+LABEL_FREE = "none"
+NORMALS = "normals"
+NEIGHBOUR_LABELS = "neighbour-labels"
+SUPERVISED = "supervised"
+SUPERVISIONS = (LABEL_FREE, NORMALS, NEIGHBOUR_LABELS, SUPERVISED)
+"""How much a method is told, weakest first: nothing, which windows are Normal, the classes of a query's
+neighbours, the classes of the whole corpus. READ-Bench names the last two; the first two names are ours."""
+
+RANDOM_STATES = (0, 1, 2)
+"""A stochastic method is run once with each; every run is stored, means are taken when results are gathered."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A scorer. The fields of a subclass are its parameters: one default for all datasets, none tuned.
+
+    ``fit`` prepares what is learnt from this level's corpus (or from nothing), ``score`` uses it; the two are
+    timed apart.
+    """
+
+    family: ClassVar[str] = "other"
+    supervision: ClassVar[str] = LABEL_FREE
+    stochastic: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        raise NotImplementedError
+
+    def fit(self, view: View) -> Any:
+        """Whatever ``score`` needs from this level's corpus; by default nothing."""
+        return None
+
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        """float [nq, n]: higher is more relevant, equal is a tie, -inf is last; never NaN."""
+        raise NotImplementedError
+
+    def parts(self) -> Iterator[Method]:
+        """The method itself and the methods it is built from."""
+        yield self
+        for field in dataclasses.fields(self):
+            values = getattr(self, field.name)
+            for value in values if isinstance(values, tuple) else (values,):
+                if isinstance(value, Method):
+                    yield from value.parts()
+
+    def declared_supervision(self) -> str:
+        """The strongest supervision of any part."""
+        return max((p.supervision for p in self.parts()), key=SUPERVISIONS.index)
+
+    def is_stochastic(self) -> bool:
+        return any(p.stochastic for p in self.parts())
+
+    def parameters(self) -> dict[str, Any]:
+        """Everything that, with the code, decides the scores; nested methods become nested records."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, Method):
+                return {"method": type(value).__name__, **value.parameters()}
+            return [plain(v) for v in value] if isinstance(value, tuple) else value
+
+        return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    def code_version(self) -> str:
+        """Hash of the code of all parts, with the rule that turns scores into an order."""
+        return code_version([*(type(p).__module__ for p in self.parts()), "readbench_data.evaluation.ties"])
+
+    def key(self) -> str:
+        """A text that is equal for equal parameters and code: names a shared array."""
+        parameters = json.dumps(self.parameters(), sort_keys=True)
+        return f"{type(self).__name__} {parameters} {self.code_version()}"

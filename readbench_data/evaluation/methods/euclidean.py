@@ -1,0 +1,66 @@
+"""Euclidean distance, step against step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit, prange
+
+from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.task import View
+from readbench_data.evaluation.windows import Aligned
+
+
+@dataclass(frozen=True)
+class Euclidean(Method):
+    """Root of the mean over common channels of the squared differences summed over time, in float64.
+
+    Channels are standardised over the corpus (``Task.scale``). Windows of other lengths are interpolated to
+    the task's length. With equal channel sets this is the Euclidean distance divided by sqrt(C).
+    No channel in common: last.
+    """
+
+    family: ClassVar[str] = "distance"
+
+    @property
+    def name(self) -> str:
+        return "ED"
+
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        return -view.pairwise(self.key(), euclidean)
+
+
+def euclidean(queries: Aligned, corpus: Aligned) -> np.ndarray:
+    """Distances float64 [nq, n]; inf where a pair has no channel in common.
+
+    Differences are summed as they are (not through norms and a product), so equal windows are at distance 0
+    and equal pairs have equal bits, wherever they stand in the corpus.
+    """
+    out = np.empty((len(queries), len(corpus)))
+    _euclidean(by_channel(queries), queries.present, by_channel(corpus), corpus.present, out)
+    return out
+
+
+def by_channel(windows: Aligned) -> np.ndarray:
+    """Values as float32 [n, C, T], contiguous."""
+    return np.ascontiguousarray(windows.values.transpose(0, 2, 1))
+
+
+@njit(parallel=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[misc]
+def _euclidean(
+    x: np.ndarray, x_present: np.ndarray, y: np.ndarray, y_present: np.ndarray, out: np.ndarray
+) -> None:
+    nq, channels, steps = x.shape
+    for n in prange(len(y)):
+        for q in range(nq):
+            total = 0.0
+            common = 0
+            for c in range(channels):
+                if x_present[q, c] and y_present[n, c]:
+                    common += 1
+                    for t in range(steps):
+                        d = np.float64(x[q, c, t]) - np.float64(y[n, c, t])
+                        total += d * d
+            out[q, n] = np.sqrt(total / common) if common else np.inf

@@ -1,0 +1,51 @@
+"""The floors: a random order and the biggest class first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from readbench_data.entry import NORMAL
+from readbench_data.evaluation.methods.base import SUPERVISED, Method
+from readbench_data.evaluation.task import View
+
+
+@dataclass(frozen=True)
+class Random(Method):
+    """Every order is equally likely. Its metrics are the exact expectation, not a draw (ours)."""
+
+    family: ClassVar[str] = "trivial"
+
+    @property
+    def name(self) -> str:
+        return "Random"
+
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        """All equal: the order is the tie hash. Reported numbers come from the expectation instead."""
+        return np.zeros((view.n_queries, view.n_corpus))
+
+
+@dataclass(frozen=True)
+class Majority(Method):
+    """Items of the biggest fault class of the corpus first, all others after; both blocks are ties.
+
+    Normal is left out when classes are counted (ours): a Normal window is never relevant. Classes of equal
+    size: the first by name.
+    """
+
+    family: ClassVar[str] = "trivial"
+    supervision: ClassVar[str] = SUPERVISED
+
+    @property
+    def name(self) -> str:
+        return "Majority"
+
+    def fit(self, view: View) -> str:
+        labels = view.corpus_labels
+        classes, counts = np.unique(labels[labels != NORMAL], return_counts=True)
+        return str(classes[np.argmax(counts)])
+
+    def score(self, view: View, fitted: str) -> np.ndarray:
+        return np.tile((view.corpus_labels == fitted).astype(np.float64), (view.n_queries, 1))

@@ -1,0 +1,121 @@
+"""Ranking metrics with binary relevance, and their exact expectation under a random order.
+
+A corpus item is relevant if and only if it carries the query's class and that class is not Normal
+(READ-Bench board). R counts the relevant items of the whole corpus, not of the listed ones.
+
+    NDCG@K = sum_{i<=min(K,N)} rel_i / log2(i+1)  /  sum_{i<=min(K,R)} 1 / log2(i+1)
+    P@K    = hits among the first K / K          (always K, also when R or N is smaller)
+    HR@K   = 1 if any of the first K is relevant
+
+A query without a relevant item (R = 0) scores 0 in all of them and stays in the mean, as in trec_eval,
+ranx and scikit-learn; how many there are is reported beside every number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from readbench_data.entry import NORMAL
+
+CUTOFFS = (1, 3, 5, 10, 20)
+"""K of P@K, HR@K and NDCG@K (READ-Bench, A.5)."""
+
+DEPTH = max(CUTOFFS)
+DISCOUNT = 1.0 / np.log2(np.arange(2, DEPTH + 2))
+IDEAL = np.concatenate([[0.0], np.cumsum(DISCOUNT)])
+"""IDEAL[r]: the DCG of r relevant items at the first r ranks."""
+
+Scores = dict[tuple[str, int], np.ndarray]
+"""(metric, K) -> one value a query, float64 [nq]."""
+
+
+def n_relevant(query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
+    """R of every query, int64 [nq]; 0 for a query that is itself Normal."""
+    classes, counts = np.unique(corpus_labels, return_counts=True)
+    size = dict(zip(classes.tolist(), counts.tolist(), strict=True))
+    return np.array([0 if q == NORMAL else size.get(q, 0) for q in query_labels.tolist()], np.int64)
+
+
+def relevance(ranking: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
+    """Whether the items at the first ranks are relevant: bool [nq, min(N, 20)]."""
+    top = corpus_labels[ranking[:, :DEPTH]]
+    return (top == query_labels[:, None]) & (query_labels != NORMAL)[:, None]
+
+
+def ranking_metrics(gain: np.ndarray, n_rel: np.ndarray) -> Scores:
+    """P, HR and NDCG at every cut-off.
+
+    ``gain`` [nq, <= 20] is 0/1 at the first ranks (or an expected gain, see :func:`tie_averaged_gain`;
+    HR is then not meaningful), ``n_rel`` [nq] is R.
+    """
+    gain = gain[:, :DEPTH].astype(np.float64)
+    dcg = np.cumsum(gain * DISCOUNT[: gain.shape[1]], axis=1)
+    hits = np.cumsum(gain, axis=1)
+    scores: Scores = {}
+    for k in CUTOFFS:
+        last = min(k, gain.shape[1]) - 1
+        ideal = IDEAL[np.minimum(n_rel, k)]
+        scores["ndcg", k] = np.divide(dcg[:, last], ideal, out=np.zeros(len(gain)), where=ideal > 0)
+        scores["precision", k] = hits[:, last] / k
+        scores["hit_rate", k] = (hits[:, last] > 0).astype(np.float64)
+    return scores
+
+
+def tie_averaged_gain(scores: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
+    """Expected gain at the first ranks when items of equal score come in random order: float64 [nq, <= 20].
+
+    ``scores`` [nq, N], higher is better. Every rank of a group of equal scores holds the group's share of
+    relevant items; NDCG of this gain is the mean NDCG over all orders of the ties, as scikit-learn has it.
+    """
+    nq, n = scores.shape
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ranked = np.take_along_axis(scores, order, axis=1)
+    relevant = (corpus_labels[order] == query_labels[:, None]) & (query_labels != NORMAL)[:, None]
+    opens = np.ones((nq, n), bool)
+    opens[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    group = np.cumsum(opens.ravel()) - 1
+    share = np.bincount(group, relevant.ravel()) / np.bincount(group)
+    return share[group].reshape(nq, n)[:, :DEPTH]
+
+
+def random_expectation(n: int, n_rel: np.ndarray) -> Scores:
+    """Exact expectation of every metric for a uniformly random order of ``n`` items, per query.
+
+    E[NDCG@K] = (R/N) * sum_{i<=min(K,N)} 1/log2(i+1) / IDCG,   E[P@K] = (R/N) * min(K,N) / K,
+    E[HR@K] = 1 - C(N-R, K) / C(N, K).
+    """
+    n_rel = np.asarray(n_rel, np.int64)
+    share = n_rel / n
+    scores: Scores = {}
+    for k in CUTOFFS:
+        drawn = min(k, n)
+        ideal = IDEAL[np.minimum(n_rel, k)]
+        scores["ndcg", k] = np.divide(share * IDEAL[drawn], ideal, out=np.zeros(len(n_rel)), where=ideal > 0)
+        scores["precision", k] = share * drawn / k
+        i = np.arange(drawn)
+        miss = np.clip(n - n_rel[:, None] - i, 0, None) / (n - i)
+        scores["hit_rate", k] = 1.0 - miss.prod(axis=1)
+    return scores
+
+
+def predict_labels(ranking: np.ndarray, corpus_labels: np.ndarray, k: int) -> np.ndarray:
+    """The label most frequent among the first ``k`` items; equal counts: the one that comes first (ours)."""
+    predicted = []
+    for top in corpus_labels[ranking[:, :k]]:
+        labels, first, counts = np.unique(top, return_index=True, return_counts=True)
+        predicted.append(labels[np.lexsort((first, -counts))[0]])
+    return np.array(predicted)
+
+
+def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
+    """Mean F1 over the classes that queries have; any other prediction, Normal too, is a wrong answer.
+
+    The predictor behind READ-Bench's macro-F1 is not published: ours are the label of the first item (K = 1)
+    and the majority of the first ten (K = 10). Averaging over the classes of the truth keeps one stray
+    prediction of a class without queries from adding a zero to the mean.
+    """
+    f1 = []
+    for label in np.unique(truth):
+        hit = np.sum((truth == label) & (predicted == label))
+        f1.append(2.0 * hit / (np.sum(truth == label) + np.sum(predicted == label)))
+    return float(np.mean(f1))

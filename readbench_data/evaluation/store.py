@@ -1,0 +1,120 @@
+"""Stored results: one file a unit, a unit being one method on one dataset at one level with one random state.
+
+A file holds the full ranking (int32 [nq, N] of positions in that level's corpus), the scores (float64 [nq, N])
+and a record of where they come from. Every metric is computed from these, so a new metric needs no new run.
+Failures are stored like results, with their reason, and are tried again by the next run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from readbench_data.evaluation.arrays import write_npz
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Who is evaluated on what. ``random_state`` is None for a deterministic method."""
+
+    method: str
+    parameters: str
+    random_state: int | None
+    dataset: str
+    rho: int
+    data_hash: str
+    code_version: str
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What makes two results two versions of one: everything but the code. The latest counts."""
+        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash)
+
+    @property
+    def path(self) -> Path:
+        """Place below the store's root: a readable name and a hash of the whole unit."""
+        digest = hashlib.sha256(json.dumps([FORMAT, asdict(self)], sort_keys=True).encode()).hexdigest()
+        slug = re.sub(r"[^A-Za-z0-9.-]+", "_", self.method)
+        return Path("units") / self.dataset / f"{slug}-rho{self.rho:02d}-{digest[:16]}.npz"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A stored unit without its arrays. ``facts``: status, reason, family, supervision, costs, versions, time."""
+
+    unit: Unit
+    facts: dict[str, Any]
+    file: Path
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.facts["status"] == "ok")
+
+    def ranking(self) -> np.ndarray:
+        """int32 [nq, N]: positions in the corpus of this level, best first."""
+        with np.load(self.file) as stored:
+            ranking: np.ndarray = stored["ranking"]
+            return ranking
+
+    def scores(self) -> np.ndarray:
+        """float64 [nq, N], in corpus order, higher is better."""
+        with np.load(self.file) as stored:
+            scores: np.ndarray = stored["scores"]
+            return scores
+
+
+class Store:
+    """Units below one local folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root)
+
+    def find(self, unit: Unit) -> Record | None:
+        """The stored record of exactly this unit; None if there is none or the file cannot be read."""
+        return self._read(self.root / unit.path)
+
+    def put(
+        self, unit: Unit, facts: dict[str, Any], ranking: np.ndarray | None = None, scores: np.ndarray | None = None
+    ) -> Record:
+        """Write a unit at once; without arrays it is a failure or an exact expectation."""
+        arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
+        file = self.root / unit.path
+        write_npz(file, record=np.array(json.dumps({"unit": asdict(unit), "facts": facts})), **arrays)
+        return Record(unit, facts, file)
+
+    def records(self, data_hashes: dict[str, str]) -> list[Record]:
+        """The latest record of every identity whose data hash is the one given for its dataset."""
+        latest: dict[tuple[Any, ...], Record] = {}
+        for record in self._all(data_hashes):
+            held = latest.get(record.unit.identity)
+            if held is None or held.facts["created"] <= record.facts["created"]:
+                latest[record.unit.identity] = record
+        return list(latest.values())
+
+    def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
+        for dataset, data_hash in data_hashes.items():
+            for file in sorted((self.root / "units" / dataset).glob("*.npz")):
+                record = self._read(file)
+                if record is not None and record.unit.data_hash == data_hash:
+                    yield record
+
+    @staticmethod
+    def _read(file: Path) -> Record | None:
+        if not file.is_file():
+            return None
+        try:
+            with np.load(file) as stored:
+                record = json.loads(str(stored["record"]))
+        except (OSError, ValueError, KeyError, BadZipFile):
+            return None
+        return Record(Unit(**record["unit"]), record["facts"], file)

@@ -1,0 +1,135 @@
+"""Windows in memory: as released (lists of [T][C]) and aligned (one [n, T, C] block, channels by name)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Released windows without any label: what a method may see of a query.
+
+    ``values[i]`` is float32 [T_i][C_i], ``channels[i]`` names its C_i columns.
+    """
+
+    entry_ids: tuple[str, ...]
+    values: tuple[np.ndarray, ...]
+    channels: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.entry_ids)
+
+    def take(self, positions: Iterable[int]) -> Windows:
+        """The windows at ``positions``, in that order (values are shared, not copied)."""
+        at = [int(p) for p in positions]
+        return Windows(
+            tuple(self.entry_ids[p] for p in at),
+            tuple(self.values[p] for p in at),
+            tuple(self.channels[p] for p in at),
+        )
+
+    def __add__(self, other: Windows) -> Windows:
+        return Windows(
+            self.entry_ids + other.entry_ids, self.values + other.values, self.channels + other.channels
+        )
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Windows over one list of channels and one length.
+
+    ``values`` float32 [n, T, C], ``present`` bool [n, C]. A channel a window does not have is all zero and not
+    present. Where channel sets differ inside a dataset (3W) nothing but the name decides what is compared.
+    """
+
+    values: np.ndarray
+    present: np.ndarray
+    channels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def uniform(self) -> bool:
+        """Whether every window has every channel."""
+        return bool(self.present.all())
+
+    def take(self, positions: np.ndarray | slice) -> Aligned:
+        return Aligned(self.values[positions], self.present[positions], self.channels)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of every channel, by name; a constant channel has sd 1."""
+
+    mean: dict[str, float]
+    sd: dict[str, float]
+
+
+def channel_scale(windows: Windows) -> Scale:
+    """Per-channel statistics over all time steps of ``windows``, in float64 with one pass over the data.
+
+    Sums are taken around the first value seen, so that a large offset does not eat the variance.
+    """
+    origin: dict[str, float] = {}
+    total: dict[str, np.ndarray] = {}
+    for value, names in zip(windows.values, windows.channels, strict=True):
+        if not len(value):
+            continue
+        start = np.array([origin.setdefault(c, float(v)) for c, v in zip(names, value[0], strict=True)])
+        shifted = value.astype(np.float64) - start
+        sums = np.stack([np.full(len(names), float(len(value))), shifted.sum(0), (shifted**2).sum(0)])
+        for j, name in enumerate(names):
+            total[name] = total.get(name, np.zeros(3)) + sums[:, j]
+    mean, sd = {}, {}
+    for name, (count, first, second) in total.items():
+        spread = float(np.sqrt(max(second / count - (first / count) ** 2, 0.0)))
+        mean[name] = origin[name] + first / count
+        sd[name] = spread if spread > 1e-12 * max(1.0, abs(mean[name])) else 1.0
+    return Scale(mean, sd)
+
+
+def resample(values: np.ndarray, length: int) -> np.ndarray:
+    """Linear interpolation of [T][C] to [length][C] over the same span; equal length: unchanged."""
+    t = len(values)
+    if t == length:
+        return values
+    if t == 0:
+        raise ValueError("a window without time steps cannot be resampled")
+    at = np.linspace(0.0, t - 1, length)
+    left = np.minimum(at.astype(np.int64), max(t - 2, 0))
+    right = np.minimum(left + 1, t - 1)
+    weight = (at - left)[:, None]
+    return (values[left] * (1.0 - weight) + values[right] * weight).astype(values.dtype)
+
+
+def align(windows: Windows, channels: Sequence[str], length: int, scale: Scale | None = None) -> Aligned:
+    """Windows as one block over ``channels`` and ``length`` steps, standardised by ``scale`` if given.
+
+    Channels that are not in ``channels`` are left out; channels ``scale`` does not know keep their values.
+    """
+    column = {name: j for j, name in enumerate(channels)}
+    values = np.zeros((len(windows), length, len(channels)), np.float32)
+    present = np.zeros((len(windows), len(channels)), bool)
+    for i, (value, names) in enumerate(zip(windows.values, windows.channels, strict=True)):
+        kept = [j for j, name in enumerate(names) if name in column]
+        into = [column[names[j]] for j in kept]
+        block = value if len(kept) == len(names) else value[:, kept]
+        if scale is not None:
+            mean = np.array([scale.mean.get(names[j], 0.0) for j in kept])
+            sd = np.array([scale.sd.get(names[j], 1.0) for j in kept])
+            block = (block - mean) / sd
+        values[i][:, into] = resample(block, length)
+        present[i, into] = True
+    return Aligned(values, present, tuple(channels))
+
+
+def z_normalise(values: np.ndarray, axis: int = 1) -> np.ndarray:
+    """Zero mean and unit variance along ``axis``; what is constant becomes all zero (ours). Same dtype."""
+    mean = values.mean(axis=axis, keepdims=True, dtype=np.float64)
+    sd = values.std(axis=axis, keepdims=True, dtype=np.float64)
+    flat = sd <= 1e-7 * np.maximum(np.abs(mean), 1e-30)
+    return np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, sd)).astype(values.dtype)
