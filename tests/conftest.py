@@ -1,0 +1,55 @@
+"""Shared by all tests: the repository on the path, no network by accident, and the real files where they are."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[1]
+
+# Folders of tests bear the names of the packages they test: the packages must come first.
+sys.path.insert(0, str(REPO))
+
+# Read by the libraries when they are imported, so set before any test module is. The endpoint is a closed port:
+# a test that means to talk to a hub starts its own and names it.
+os.environ.update(
+    {
+        "DAGSTER_DISABLE_TELEMETRY": "1",
+        "HF_ENDPOINT": "http://127.0.0.1:9",
+        "HF_HUB_DISABLE_TELEMETRY": "1",
+        "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+        "HF_HUB_DISABLE_XET": "1",
+        "MPLBACKEND": "Agg",
+    }
+)
+
+REALDATA = Path(os.environ.get("READBENCH_REALDATA", REPO / ".." / "shared" / "realdata")).resolve()
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test reads or writes the data root, the Dagster home or the token of the person who runs it."""
+    base = tmp_path_factory.getbasetemp()
+    for name in [n for n in os.environ if n.startswith("READBENCH_") and n != "READBENCH_REALDATA"]:
+        monkeypatch.delenv(name)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setenv("READBENCH_DATA", str(base / "data"))
+    monkeypatch.setenv("READBENCH_HOME", str(base / "home"))
+    monkeypatch.setenv("HF_HOME", str(base / "hf"))
+
+
+@pytest.fixture(scope="session")
+def realdata() -> Callable[[str], Path]:
+    """``realdata("mit_bih")``: the folder of real original files, or a skip that says where they were looked for."""
+
+    def folder(dataset: str) -> Path:
+        path = REALDATA / dataset
+        if not path.is_dir():
+            pytest.skip(f"no real files of {dataset}: there is no {path} (READBENCH_REALDATA names another folder)")
+        return path
+
+    return folder
