@@ -151,7 +151,8 @@ def _mask_sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curat
             if allowed is not None:
                 masked[:, column] = (series < allowed.low) | (series > allowed.high)
             if policy.sentinel_values:
-                masked[:, column] |= np.isin(series, policy.sentinel_values)
+                with np.errstate(over="ignore"):
+                    masked[:, column] |= np.isin(series, np.asarray(policy.sentinel_values, series.dtype))
     with np.errstate(invalid="ignore"):
         masked |= np.abs(values) > FLOAT32_MAX
     if masked.any():

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 REPO = Path(__file__).resolve().parents[1]
 
@@ -26,6 +27,9 @@ os.environ.update(
         "MPLBACKEND": "Agg",
     }
 )
+
+settings.register_profile("readbench", deadline=None, derandomize=True, database=None)
+settings.load_profile("readbench")
 
 REALDATA = Path(os.environ.get("READBENCH_REALDATA", REPO / ".." / "shared" / "realdata")).resolve()
 
