@@ -1,0 +1,149 @@
+"""Entries, audit tables and pools as Parquet that the Hub and its readers like.
+
+zstd, byte-stream split on the values, content-defined chunking (so that an unchanged stretch of a file is not
+uploaded again), a page index, and row groups of a bounded number of bytes. The same table gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest
+from readbench_data.index import VOTE
+from readbench_data.release.content import ContentHash
+
+ROW_GROUP_BYTES = 64 << 20
+"""Target of uncompressed values in one row group (32 to 100 MB read well everywhere)."""
+
+CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
+
+AUDIT_SCHEMA = pa.schema(
+    [
+        ("entry_id", pa.string()),
+        ("dataset", pa.string()),
+        ("recording_id", pa.string()),
+        ("unit", pa.string()),
+        ("native_split", pa.string()),
+        ("source_file", pa.string()),
+        ("source_sha256", pa.string()),
+        ("row_start", pa.int64()),
+        ("row_stop", pa.int64()),
+        ("context_start", pa.int64()),
+        ("context_stop", pa.int64()),
+        ("time_start", pa.string()),
+        ("time_stop", pa.string()),
+        ("side", pa.string()),
+        ("rule", pa.string()),
+        ("votes", pa.list_(VOTE)),
+        ("majority_share", pa.float64()),
+        ("event_id", pa.string()),
+        ("event_coverage", pa.float64()),
+        ("class_label", pa.string()),
+        ("outcome", pa.string()),
+        ("reason", pa.string()),
+        ("filled_fraction", pa.float64()),
+        ("sentinel_count", pa.int64()),
+        ("pollution", pa.int64()),
+        ("duplicate_of", pa.string()),
+        ("draw_rank", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file holds, for the manifest: ``rows`` and ``content_sha256`` (logical)."""
+
+    rows: int
+    content_sha256: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One window to be published: ``values`` float32 [T][C] and the columns of the entry schema."""
+
+    entry_id: str
+    values: np.ndarray
+    channels: tuple[str, ...]
+    label: str
+    class_label: str
+    rca_target: str | None
+    rca_affected: tuple[str, ...]
+    native_split: str
+    extras: str
+
+
+def entries_table(dataset: str, entries: Sequence[Entry]) -> pa.Table:
+    """Entries as a table of the entry schema, in the order given."""
+    columns: dict[str, Any] = {
+        "entry_id": pa.array([e.entry_id for e in entries], pa.string()),
+        "dataset": pa.repeat(pa.scalar(dataset), len(entries)),
+        "ts_values": nest([e.values for e in entries]),
+        "channels": pa.array([list(e.channels) for e in entries], pa.list_(pa.string())),
+        "label": pa.array([e.label for e in entries], pa.string()),
+        "class_label": pa.array([e.class_label for e in entries], pa.string()),
+        "rca_target": pa.array([e.rca_target for e in entries], pa.string()),
+        "rca_affected": pa.array([list(e.rca_affected) for e in entries], pa.list_(pa.string())),
+        "native_split": pa.array([e.native_split for e in entries], pa.string()),
+        "extras": pa.array([e.extras for e in entries], pa.string()),
+    }
+    return pa.table(columns, schema=ENTRY_SCHEMA)
+
+
+def row_groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Entries in groups of at most ``ROW_GROUP_BYTES`` of values (at least one entry a group)."""
+    group: list[Entry] = []
+    size = 0
+    for entry in entries:
+        if group and size + entry.values.nbytes > ROW_GROUP_BYTES:
+            yield group
+            group, size = [], 0
+        group.append(entry)
+        size += entry.values.nbytes
+    if group:
+        yield group
+
+
+def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> Written:
+    """Stream entries into a Parquet file, one row group in memory at a time."""
+    state = ContentHash(ENTRY_SCHEMA)
+    rows = 0
+    with pq.ParquetWriter(
+        stream,
+        ENTRY_SCHEMA,
+        compression="zstd",
+        compression_level=3,
+        use_dictionary=["dataset", "channels.list.element", "label", "class_label", "native_split", "extras"],
+        use_byte_stream_split=[VALUES_LEAF],
+        use_content_defined_chunking=CHUNKING,
+        write_page_index=True,
+        write_statistics=True,
+    ) as writer:
+        for group in row_groups(entries):
+            table = entries_table(dataset, group)
+            writer.write_table(table, row_group_size=len(group))
+            state.update(table)
+            rows += len(group)
+    return Written(rows, state.hexdigest())
+
+
+def write_table(stream: IO[bytes], table: pa.Table) -> Written:
+    """A flat table (audit) as one Parquet file; row groups of 100,000 rows, so that one row is found quickly."""
+    pq.write_table(
+        table,
+        stream,
+        row_group_size=100_000,
+        compression="zstd",
+        compression_level=3,
+        use_content_defined_chunking=CHUNKING,
+        write_page_index=True,
+    )
+    state = ContentHash(table.schema)
+    state.update(table)
+    return Written(table.num_rows, state.hexdigest())
