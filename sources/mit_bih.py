@@ -1,0 +1,277 @@
+"""MIT-BIH Arrhythmia Database 1.0.0: 48 half-hour two-lead ECG records, every beat annotated by cardiologists.
+
+A record is three files: ``100.hea`` (text header), ``100.dat`` (samples, 12-bit pairs: WFDB format 212) and
+``100.atr`` (annotations: sample, symbol, text). A window's class is the AAMI class most of its beats have.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.curation import Curation
+from readbench_data.entry import NORMAL
+from readbench_data.errors import BadInput, NoData
+from readbench_data.files import FileSet, Located
+from readbench_data.labeling import LabelMap
+from readbench_data.recording import Clock, Evidence, Recording
+from readbench_data.source import Licence, Printed, RemoteFile, Source
+
+URL = "https://physionet.org/files/mitdb/1.0.0/"
+SAMPLING_RATE_HZ = 360.0
+FORMAT = "212"
+
+AAMI_CLASSES = {
+    NORMAL: "NLRej",
+    "S": "AaJS",
+    "V": "VE",
+    "F": "F",
+    "Q": "/fQ",
+}
+"""AAMI EC57 class -> WFDB beat symbols. Every other known symbol is no beat and never votes."""
+
+NON_BEATS = frozenset('+~|x!"[]')
+"""Rhythm and quality changes, artefacts, blocked P waves, flutter waves, comments, flutter begin and end."""
+
+SAME_SUBJECT = {"202": "201"}
+"""Record 202 is a second recording of the man of record 201."""
+
+
+def _published() -> dict[str, tuple[int, str]]:
+    """Size and SHA-256 of the 144 files, from PhysioNet's SHA256SUMS.txt of version 1.0.0."""
+    table = Path(__file__).parent / "tables" / "mit_bih_files.csv"
+    with table.open(encoding="utf-8", newline="") as stream:
+        return {row["file"]: (int(row["bytes"]), row["sha256"]) for row in csv.DictReader(stream)}
+
+
+PUBLISHED = _published()
+RECORDS = tuple(sorted({name.partition(".")[0] for name in PUBLISHED}))
+PARTS = (".hea", ".dat", ".atr")
+
+
+def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+    """Records that have all three files in one folder; of a record's copies the first."""
+    names = files.glob("*.hea", "*.dat", "*.atr")
+    present, inputs, ignored = set(names), [], {}
+    first: dict[str, str] = {}
+    for header in (n for n in names if n.endswith(".hea")):
+        record = PurePosixPath(header).stem
+        absent = [part for part in PARTS if header.removesuffix(".hea") + part not in present]
+        if record not in RECORDS:
+            ignored[header] = "not one of the 48 records"
+        elif absent:
+            ignored[header] = f"its {' and '.join(absent)} file is not beside it"
+        elif record in first:
+            ignored[header] = f"a second copy of record {record}, which is read from {first[record]}"
+        else:
+            first[record] = header
+    for record in sorted(first):
+        inputs += [first[record].removesuffix(".hea") + part for part in PARTS]
+    if not inputs:
+        raise NoData("no record with its .hea, .dat and .atr file")
+    for name in sorted(present - set(inputs) - set(ignored)):
+        ignored[name] = "belongs to no record that is read"
+    return Located(tuple(inputs), ignored, tuple(f"record {r}" for r in RECORDS if r not in first))
+
+
+def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+    """One recording a record, in order of record number; MLII first where the record has it."""
+    for header in located.inputs[::3]:
+        stem = header.removesuffix(".hea")
+        record = PurePosixPath(stem).name
+        leads, values = _signals(files, stem)
+        order = sorted(range(len(leads)), key=lambda i: (leads[i] != "MLII", i))
+        yield Recording(
+            recording_id=record,
+            values=values[:, order],
+            channels=tuple(leads[i] for i in order),
+            evidence=_evidence(files.path(f"{stem}.atr"), len(values)),
+            unit=f"subject-{SAME_SUBJECT.get(record, record)}",
+            source_file=f"{stem}.dat",
+            source_sha256=files.sha256(f"{stem}.dat"),
+            clock=Clock(start=0.0, step=1 / SAMPLING_RATE_HZ),
+        )
+
+
+def _signals(files: FileSet, stem: str) -> tuple[Sequence[str], np.ndarray]:
+    """Lead names, and samples in mV as float32 [T][2]."""
+    import wfdb
+
+    header = _header(files.path(f"{stem}.hea"))
+    data = files.path(f"{stem}.dat")
+    size, needed = data.stat().st_size, (header.sig_len * header.n_sig * 3 + 1) // 2
+    if size != needed:
+        raise BadInput(
+            data,
+            f"{size:,} bytes, but {header.sig_len:,} samples of {header.n_sig} signals in format {FORMAT} "
+            f"take {needed:,}: the file is truncated or altered",
+            row=f"sample {min(size * 2 // (3 * header.n_sig), header.sig_len)}",
+        )
+    record = wfdb.rdrecord(str(files.path(stem)), physical=False)
+    for lead, series, stated in zip(record.sig_name, record.d_signal.T, record.checksum, strict=True):
+        if stated is not None and (int(series.sum()) - stated) % 65536:
+            raise BadInput(data, f"the samples of lead {lead} do not add up to the header's checksum {stated}")
+    return record.sig_name, record.dac().astype(np.float32)
+
+
+def _header(path: Path) -> Any:
+    import wfdb
+
+    try:
+        header = wfdb.rdheader(str(path.with_suffix("")))
+        lines = header.n_sig or 0
+        named = {PurePosixPath(name).name for name in header.file_name or ()}
+        formats = set(header.fmt or ())
+        leads = tuple(header.sig_name or ())
+        units = set(header.units or ())
+        rate, length = float(header.fs), header.sig_len
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, UnicodeDecodeError) as error:
+        raise BadInput(path, f"not a WFDB header ({error})", row="line 1") from error
+    if lines != 2 or len(leads) != 2:
+        raise BadInput(path, f"states {lines} signals and describes {len(leads)}; a record has 2", row="line 1")
+    if not length or rate != SAMPLING_RATE_HZ:
+        raise BadInput(path, f"{length} samples at {rate:g} Hz; a record has samples at 360 Hz", row="line 1")
+    if formats != {FORMAT} or named != {f"{path.stem}.dat"}:
+        raise BadInput(path, f"signals of {path.stem}.dat in format {FORMAT} expected", row="line 2")
+    if len(set(leads)) != 2 or None in leads or units != {"mV"}:
+        raise BadInput(path, f"two named leads in mV expected, not {leads} in {sorted(map(str, units))}", row="line 2")
+    return header
+
+
+def _evidence(path: Path, steps: int) -> Evidence:
+    """Beats as points; flutter episodes, which have no beats, as unlabelled stretches."""
+    import wfdb
+
+    data = path.read_bytes()
+    if len(data) < 2 or len(data) % 2 or data[-2:] != b"\0\0":
+        raise BadInput(
+            path, "no end mark: the file is truncated or not a WFDB annotation file", row=f"byte {len(data)}"
+        )
+    try:
+        annotation = wfdb.rdann(str(path.with_suffix("")), "atr")
+    except (ValueError, TypeError, KeyError, IndexError, UnicodeDecodeError) as error:
+        raise BadInput(path, f"not a WFDB annotation file ({error})") from error
+    samples, symbols = np.asarray(annotation.sample, np.int64), list(annotation.symbol)
+    beyond = np.flatnonzero((samples < 0) | (samples >= steps))
+    if beyond.size:
+        first = int(beyond[0])
+        raise BadInput(path, f"points at sample {samples[first]} of a record of {steps}", row=f"annotation {first + 1}")
+    back = np.flatnonzero(np.diff(samples) < 0)
+    if back.size:
+        raise BadInput(path, "goes back in time", row=f"annotation {int(back[0]) + 2}")
+    for number, symbol in enumerate(symbols, 1):
+        if symbol not in LABELS.classes and symbol not in NON_BEATS:
+            raise BadInput(path, f"symbol {symbol!r} is not in the vocabulary", row=f"annotation {number}")
+    beats = [i for i, symbol in enumerate(symbols) if symbol not in NON_BEATS]
+    return Evidence.points(samples[beats], [symbols[i] for i in beats], _flutter(samples, symbols, steps))
+
+
+def _flutter(samples: np.ndarray, symbols: Sequence[str], steps: int) -> list[tuple[int, int]]:
+    """Stretches of ventricular flutter: from ``[`` to ``]`` (or the record's end), and every ``!`` wave."""
+    stretches: list[tuple[int, int]] = []
+    begin: int | None = None
+    for sample, symbol in zip(samples.tolist(), symbols, strict=True):
+        if symbol == "[" and begin is None:
+            begin = sample
+        elif symbol == "]":
+            stretches.append((begin or 0, sample + 1))
+            begin = None
+        elif symbol == "!":
+            stretches.append((sample, sample + 1))
+    if begin is not None:
+        stretches.append((begin, steps))
+    return sorted(stretches)
+
+
+LABELS = LabelMap({symbol: label for label, symbols in AAMI_CLASSES.items() for symbol in symbols})
+
+SOURCE = Source(
+    name="mit_bih",
+    title="MIT-BIH Arrhythmia Database 1.0.0",
+    row=10,
+    domain="Healthcare",
+    description="Two-lead ECG of 47 people, half an hour a record, with every heart beat annotated. The fault "
+    "classes are the AAMI groups of abnormal beats: supraventricular (S), ventricular (V), fusion (F) and "
+    "unknown or paced (Q).",
+    homepage="https://physionet.org/content/mitdb/1.0.0/",
+    licence=Licence(
+        "ODC-By 1.0",
+        "https://physionet.org/content/mitdb/view-license/1.0.0/",
+        redistributable=True,
+        note="Open Data Commons Attribution License",
+    ),
+    citation="""@article{moody2001impact,
+  author  = {Moody, George B. and Mark, Roger G.},
+  title   = {The impact of the {MIT-BIH} Arrhythmia Database},
+  journal = {IEEE Engineering in Medicine and Biology Magazine},
+  volume  = {20},
+  number  = {3},
+  pages   = {45--50},
+  year    = {2001},
+  doi     = {10.13026/C2F305}
+}
+@article{goldberger2000physiobank,
+  author  = {Goldberger, Ary L. and others},
+  title   = {{PhysioBank}, {PhysioToolkit}, and {PhysioNet}},
+  journal = {Circulation},
+  volume  = {101},
+  number  = {23},
+  pages   = {e215--e220},
+  year    = {2000}
+}""",
+    evidence="beat annotations: one symbol at the R peak of every beat",
+    rule="majority_of_beats",
+    labels=LABELS,
+    curation=Curation(missing="fill"),
+    config=DatasetConfig(length=256, stride=256, test_fraction=0.6),
+    unit="subject: the record, except that 201 and 202 are one man",
+    row_unit="sample",
+    locate=locate,
+    read=read,
+    remote=tuple(RemoteFile(name, URL + name, sha256=digest, size=n) for name, (n, digest) in PUBLISHED.items()),
+    download_bytes=sum(n for n, _ in PUBLISHED.values()),
+    known_sha256={name: digest for name, (_, digest) in PUBLISHED.items()},
+    text_files=("*.hea",),
+    sampling_rate_hz=SAMPLING_RATE_HZ,
+    printed=Printed("2", 256, 4, (1000, 1111, 1250), 100, 336.9, 10.7),
+    marks={
+        "length": PRINTED,
+        "stride": OURS,
+        "rule": PRINTED,
+        "classes": RECOVERED,
+        "channels": RECOVERED,
+        "curation": PRINTED,
+        "unit": OURS,
+        "split": OURS,
+    },
+    label_notes=(
+        "Paced records (102, 104, 107, 217) are kept: without them class Q has 15 windows and the printed imbalance "
+        "of 10.7 cannot come out.",
+        "A window without a beat, and one that touches ventricular flutter, is unlabelled (ours).",
+        "A tie between N and an abnormal class goes to the abnormal one (ours); between two abnormal ones the window "
+        "is dropped.",
+        "Three fifths of each class's windows go to the query side (ours). Subjects 208 and 213 hold 635 of the 700 "
+        "windows of class F, one goes to each side; of the shares 0.3 to 0.6 this one brings the corpus closest to the "
+        "printed composition. Units are allotted largest first and no two are equal in size, so the seed changes which "
+        "windows are drawn and not which subject is on which side.",
+    ),
+    traps=(
+        "Leads are taken by name, MLII first: record 114 is stored as (V5, MLII); 102 and 104 have no MLII and stay "
+        "(V5, V2).",
+        "Flutter episodes of record 207 ([ ! ]) have no beats: they are unlabelled, not normal.",
+        "Artefacts, mains hum and skew between leads (up to 40 ms) are left as recorded.",
+        "Annotations were corrected over the years: version 1.0.0 is pinned by SHA-256, and the header's own checksum "
+        "of the samples is verified too.",
+        "Line ends of .hea files may have been changed by git: both forms count as the published file.",
+        "102-0.atr and the x_mitdb extracts are not records: listed as ignored.",
+        "The first annotation is never assumed to be a beat, and may be at sample 0; texts are not interpreted.",
+        "S and F are concentrated in few subjects: see the share of queries.",
+        "Age and sex (age -1 means unknown) are not read.",
+        "A beat votes in the window that holds its R peak, even where its wave is cut.",
+    ),
+)
