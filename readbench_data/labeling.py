@@ -95,7 +95,8 @@ def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, label
     else:
         runs = _paint(evidence.spans) if evidence.kind == "events" else evidence.spans
         background = BACKGROUND if evidence.kind == "events" else None
-        codes, counts = _count_runs(runs, starts, stops, background)
+        codes = _vocabulary(evidence.spans, background)
+        counts = _count_runs(runs, starts, stops, codes, background)
     return Votes(codes, tuple(labels.label(c) for c in codes), counts, touched)
 
 
@@ -233,10 +234,9 @@ def _count_points(spans: Sequence[Event], starts: np.ndarray, stops: np.ndarray)
 
 
 def _count_runs(
-    runs: Sequence[Event], starts: np.ndarray, stops: np.ndarray, background: str | None
-) -> tuple[tuple[str, ...], np.ndarray]:
+    runs: Sequence[Event], starts: np.ndarray, stops: np.ndarray, codes: tuple[str, ...], background: str | None
+) -> np.ndarray:
     """Steps per code from non-overlapping sorted runs; uncovered steps vote for ``background`` if given."""
-    codes = _vocabulary(runs, background)
     counts = np.zeros((len(starts), len(codes)), np.int64)
     first = np.fromiter((r.start for r in runs), np.int64, len(runs))
     last = np.fromiter((r.stop for r in runs), np.int64, len(runs))
@@ -247,7 +247,7 @@ def _count_runs(
             counts[:, k] = _steps_before(first[own], last[own], stops) - _steps_before(first[own], last[own], starts)
     if background is not None:
         counts[:, codes.index(background)] += (stops - starts) - counts.sum(axis=1)
-    return codes, counts
+    return counts
 
 
 def _steps_before(first: np.ndarray, last: np.ndarray, at: np.ndarray) -> np.ndarray:
