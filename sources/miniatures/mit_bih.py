@@ -48,6 +48,8 @@ SHAPES: dict[str, tuple[Bump, ...]] = {
     "f": _mean((P, *NARROW), PACED),
     "Q": ((0.35, 0, 60), (-0.30, 120, 60)),
 }
+VIEWS = {"MLII": 1.0, "V1": 0.5, "V2": 0.6, "V5": 0.9}
+"""How large a lead sees a beat."""
 PREMATURE = "AaJSVF"
 CODES = {
     "N": 1, "L": 2, "R": 3, "a": 4, "V": 5, "F": 6, "J": 7, "A": 8, "S": 9, "E": 10, "j": 11, "/": 12, "Q": 13,
@@ -125,9 +127,7 @@ def _record(person: Person, steps: int, rng: np.random.Generator) -> tuple[np.nd
         beats = [(at, kind) for at, kind in beats if not begin - 200 < at < end + 200]
         marks += _flutter(volts, begin, end)
     size = rng.uniform(0.85, 1.15)
-    views = np.array([1.0, rng.uniform(-0.6, 0.6)])
-    if person.leads[1] == "MLII":
-        views = views[::-1]
+    views = np.array([VIEWS[lead] * rng.uniform(0.9, 1.1) for lead in person.leads])
     for at, kind in beats:
         _add_beat(volts, at, kind, size * rng.uniform(0.92, 1.08), views)
         marks.append((at, kind, ""))
