@@ -1,7 +1,8 @@
 """What later checks need of a window's values, computed once while the recording is in memory.
 
 ``content_hash``   equal if and only if channels, shape and every float are equal
-``shape_hash``     the same after z-normalisation per channel, rounded to 1e-3: gain and offset do not matter
+``shape_hash``     the same after z-normalisation per channel, rounded to 1e-3: gains and offsets that
+                   floats hold exactly do not matter
 ``sketch``         64 floats that change little when a window is shifted by a few steps (amplitudes of the low
                    frequencies of two fixed mixtures of its z-normalised channels), for near-duplicate search
 ``constant_mask``  bit c set where channel c does not change inside the window (hex text)
@@ -71,8 +72,8 @@ def _gather(values: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
 
 def _z_normalise(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     constant = windows.max(axis=1) == windows.min(axis=1)
-    mean = windows.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-    centred = windows - mean
+    centred = windows - windows[:, :1]  # first, so that an offset cannot round the mean differently
+    centred -= centred.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
     scale = np.sqrt(np.einsum("ntc,ntc->nc", centred, centred) / windows.shape[1])
     scale[constant | (scale == 0) | ~np.isfinite(scale)] = np.inf
     return centred / scale[:, None, :], constant
