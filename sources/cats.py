@@ -1,0 +1,364 @@
+"""CATS (Controlled Anomalies Time Series): 200 injected anomalies in a simulated system, 17 channels at 1 Hz.
+
+The name of READ-Bench's twelfth dataset is not known. CATS is this project's own choice for its place.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import pyarrow as pa
+
+from readbench_data.config import OURS, DatasetConfig
+from readbench_data.curation import Curation
+from readbench_data.errors import BadInput, NoData
+from readbench_data.files import FileSet, Located
+from readbench_data.labeling import LabelMap
+from readbench_data.recording import Clock, Event, Evidence, Recording
+from readbench_data.source import Licence, RemoteFile, Source
+
+HUB = "https://huggingface.co/datasets/patrickfleith/controlled-anomalies-time-series-dataset/resolve/"
+REVISION = "50184f8fbc1afc19e5eeeb9fbd6b2d3da391ccb0"
+
+CHANNELS = (
+    *("aimp", "amud", "arnd", "asin1", "asin2", "adbr", "adfl"),
+    *("bed1", "bed2", "bfo1", "bfo2", "bso1", "bso2", "bso3", "ced1", "cfo1", "cso1"),
+)
+"""Four commands and three stimuli (a), then ten telemetry channels (b, c), in the order of the file."""
+
+TRUTH = ("y", "category")
+"""Columns of the label: they stand among the channels and are never values."""
+
+COLUMNS = ("timestamp", *CHANNELS, *TRUTH)
+METADATA_COLUMNS = ("start_time", "end_time", "root_cause", "affected", "category")
+
+
+@dataclass(frozen=True)
+class Anomaly:
+    """A row of metadata.csv; ``start`` and ``end`` in rows of the data file, ``end`` the row of end_time."""
+
+    name: str
+    start: int
+    end: int
+    code: str
+    category: int
+    root_cause: str
+    affected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Rows [start, stop) of the data file that become one recording; ``stop`` None: to the last row."""
+
+    name: str
+    start: int
+    stop: int | None
+    anomalies: tuple[Anomaly, ...] = ()
+
+
+def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+    """metadata.csv and data.csv, or data.parquet where there is no data.csv."""
+    tables = files.glob("data.csv") or files.glob("data.parquet")
+    metadata = files.glob("metadata.csv")
+    if not tables or not metadata:
+        absent = "metadata.csv" if tables else "data.csv (or data.parquet)"
+        raise NoData(f"{absent} is not there: both tables of version 2 are needed")
+    table = tables[0]
+    beside = [m for m in metadata if PurePosixPath(m).parent == PurePosixPath(table).parent]
+    chosen = (table, (beside or list(metadata))[0])
+    others = (*files.glob("data.csv", "data.parquet"), *metadata)
+    return Located(chosen, {n: f"{chosen[0]} is read instead" for n in others if n not in chosen})
+
+
+def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+    """Nominal stretches and anomalies in turn, each one recording, in the order of time."""
+    data, metadata = located.inputs
+    path, digest = files.path(data), files.sha256(data)
+    blocks = read_blocks(path)
+    first = next(blocks, None)
+    if first is None:
+        raise BadInput(path, "holds no row")
+    epoch = first[0][0]
+    anomalies = read_metadata(files, metadata, epoch, str(options["class_by"]))
+    waiting = plan(anomalies, int(str(options["reach"])), int(str(options["margin"])))
+    held: list[np.ndarray] = []
+    held_from = rows = 0
+    for times, table in _chain(first, blocks):
+        _check_clock(path, times, epoch, rows)
+        held.append(table)
+        rows += len(table)
+        while waiting and waiting[0].stop is not None and waiting[0].stop <= rows:
+            held = [np.concatenate(held)] if len(held) > 1 else held
+            stretch = waiting.pop(0)
+            yield _recording(stretch, held[0][stretch.start - held_from :], epoch, data, digest)
+        if waiting and held_from < waiting[0].start:
+            everything = np.concatenate(held)
+            cut = min(waiting[0].start, rows) - held_from
+            held, held_from = [everything[cut:]], held_from + cut
+    late = next((a for a in anomalies if a.end >= rows), None)
+    if late is not None:
+        where = f"row {int(late.name.rpartition('_')[2])}"
+        raise BadInput(files.path(metadata), f"the anomaly ends after the last of {rows:,} rows of {path.name}", where)
+    for stretch in waiting:
+        if stretch.start < rows:
+            yield _recording(stretch, np.concatenate(held)[stretch.start - held_from :], epoch, data, digest)
+
+
+def _chain(
+    first: tuple[np.ndarray, np.ndarray], rest: Iterator[tuple[np.ndarray, np.ndarray]]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    yield first
+    yield from rest
+
+
+def plan(anomalies: Sequence[Anomaly], reach: int, margin: int) -> list[Stretch]:
+    """Stretches in order of time: each anomaly with ``reach`` rows on both sides, and what is at least
+    ``margin`` rows from any anomaly as nominal. Anomalies within each other's reach share a stretch."""
+    groups: list[list[Anomaly]] = []
+    for anomaly in sorted(anomalies, key=lambda a: (a.start, a.name)):
+        if groups and anomaly.start - reach <= max(a.end for a in groups[-1]) + 1 + reach:
+            groups[-1].append(anomaly)
+        else:
+            groups.append([anomaly])
+    stretches: list[Stretch] = []
+    free = 0
+    for group in groups:
+        start, stop = group[0].start, max(a.end for a in group) + 1
+        if start - margin > free:
+            stretches.append(Stretch(f"nominal_{len(stretches):03d}", free, start - margin))
+        stretches.append(Stretch(group[0].name, max(start - reach, 0), stop + reach, tuple(group)))
+        free = stop + margin
+    stretches.append(Stretch(f"nominal_{len(stretches):03d}", free, None))
+    return stretches
+
+
+def _recording(stretch: Stretch, table: np.ndarray, epoch: np.datetime64, data: str, digest: str) -> Recording:
+    """The recording of one stretch from ``table``, which begins at the stretch's first row."""
+    table = table[: None if stretch.stop is None else stretch.stop - stretch.start]
+    y, category = table[:, -2], table[:, -1]
+    return Recording(
+        recording_id=stretch.name,
+        values=table[:, : len(CHANNELS)],
+        channels=CHANNELS,
+        evidence=evidence(stretch, y, category),
+        unit=stretch.name,
+        source_file=data,
+        source_sha256=digest,
+        clock=Clock(epoch + np.timedelta64(stretch.start, "s"), 1.0),
+        first_row=stretch.start,
+    )
+
+
+def evidence(stretch: Stretch, y: np.ndarray, category: np.ndarray) -> Evidence:
+    """Events of a stretch; rows on which ``y``/``category`` and the metadata disagree are unlabelled.
+
+    Whether the second of end_time still belongs to an anomaly is not published: its own ``y`` decides.
+    """
+    said = y != 0
+    events, expected = [], np.zeros(len(y))
+    for anomaly in stretch.anomalies:
+        start, end = anomaly.start - stretch.start, anomaly.end - stretch.start
+        stop = end + 1 if end < len(y) and said[end] and category[end] == anomaly.category else end
+        expected[start:stop] = anomaly.category
+        events.append(Event(anomaly.code, start, stop, anomaly.name, anomaly.root_cause, anomaly.affected))
+    doubtful = (said != (expected != 0)) | (said & (category != expected))
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], doubtful, [False]]).astype(np.int8)))
+    return Evidence.events(events, list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)))
+
+
+def read_metadata(files: FileSet, name: str, epoch: np.datetime64, class_by: str) -> list[Anomaly]:
+    """The anomalies, named by their data row (from 0). ``BadInput`` for a cell that does not parse."""
+    path = files.path(name)
+    try:
+        reader = csv.DictReader(io.StringIO(files.read_bytes(name).decode("utf-8")))
+        rows, found = list(reader), tuple(reader.fieldnames or ())
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadInput(path, f"is not a CSV text ({error})") from error
+    missing = [c for c in METADATA_COLUMNS if c not in found]
+    if missing:
+        raise BadInput(path, f"has no column {missing[0]!r}")
+    if not rows:
+        raise BadInput(path, "holds no anomaly")
+    return [_anomaly(path, number, row, epoch, class_by) for number, row in enumerate(rows)]
+
+
+def _anomaly(path: Path, number: int, row: Mapping[str, str], epoch: np.datetime64, class_by: str) -> Anomaly:
+    where = f"row {number}"
+    try:
+        start, end = ((np.datetime64(row[c], "s") - epoch).astype(int) for c in METADATA_COLUMNS[:2])
+        category = int(row["category"])
+    except (TypeError, ValueError) as error:
+        raise BadInput(path, f"a time or the category cannot be read ({error})", where) from error
+    if not 0 <= start < end:
+        raise BadInput(path, "the anomaly ends before it starts, or starts before the data", where)
+    if category == 0:
+        raise BadInput(path, "category 0 is nominal operation, not an anomaly", where)
+    root_cause, affected = row["root_cause"], parse_affected(path, row["affected"], where)
+    for channel in (root_cause, *affected):
+        if channel not in CHANNELS:
+            raise BadInput(path, f"{channel!r} is not a channel", where)
+    code = root_cause if class_by == "root_cause" else f"category_{category}"
+    return Anomaly(f"anomaly_{number:03d}", int(start), int(end), code, category, root_cause, affected)
+
+
+def parse_affected(path: Path, cell: str | None, where: str) -> tuple[str, ...]:
+    """``"['cfo1']"`` as a tuple of names, by a literal parser: nothing in the cell is ever run."""
+    try:
+        names = ast.literal_eval(cell or "")
+    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        raise BadInput(path, f"affected {cell!r} is not a list of names", where) from error
+    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        raise BadInput(path, f"affected {cell!r} is not a list of names", where)
+    return tuple(names)
+
+
+def read_blocks(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The data file block by block: times datetime64[s] [n], and float64 [n][channels, y, category]."""
+    try:
+        for batch in _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path):
+            if batch.num_rows:
+                columns = [batch.column(i).cast(pa.float64()) for i in range(1, len(COLUMNS))]
+                table = np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
+                yield batch.column(0).to_numpy(zero_copy_only=False).astype("datetime64[s]"), table
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise BadInput(path, f"cannot be read: {str(error).splitlines()[0]}") from error
+    except KeyError as error:
+        raise BadInput(path, f"has no column {error.args[0]!r}") from error
+
+
+def _csv_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    from pyarrow import csv as arrow_csv
+
+    with path.open("rb") as stream:
+        header = stream.readline().decode("utf-8", "replace").rstrip("\r\n").split(",")
+    _require(header, path)
+    types = dict.fromkeys(COLUMNS[1:], pa.float64())
+    reader = arrow_csv.open_csv(
+        path,
+        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=8 << 20),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types={"timestamp": pa.timestamp("ns"), **types}, include_columns=list(COLUMNS)
+        ),
+    )
+    with reader:
+        yield from reader
+
+
+def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
+    """``timestamp`` may be a column, or the stored index of a data frame under its own name or pandas'."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        names = ["timestamp" if n == "__index_level_0__" else n for n in file.schema_arrow.names]
+        _require(names, path)
+        stored = [file.schema_arrow.names[names.index(c)] for c in COLUMNS]
+        for batch in file.iter_batches(batch_size=1 << 16, columns=stored):
+            yield batch.select(stored)
+
+
+def _require(names: Sequence[str], path: Path) -> None:
+    missing = [c for c in COLUMNS if c not in names]
+    if missing:
+        raise KeyError(missing[0])
+
+
+def _check_clock(path: Path, times: np.ndarray, epoch: np.datetime64, row: int) -> None:
+    """Every row is one second after the one before: only then a time is a row."""
+    expected = epoch + np.arange(row, row + len(times)).astype("timedelta64[s]")
+    wrong = np.flatnonzero(times != expected)
+    if wrong.size:
+        at = int(wrong[0])
+        raise BadInput(path, f"timestamp {times[at]} where 1 Hz has {expected[at]}", f"row {row + at}")
+
+
+SOURCE = Source(
+    name="cats",
+    title="CATS: Controlled Anomalies Time Series, version 2",
+    row=12,
+    domain="General (simulated)",
+    description=(
+        "This project's own choice for READ-Bench's twelfth dataset, whose name is not known: none of its numbers is a "
+        "READ-Bench number. Commands, stimuli and telemetry of a simulated dynamical system over 5,000,000 seconds, "
+        "with 200 injected anomalies whose type, root-cause channel and affected channels are known."
+    ),
+    homepage="https://doi.org/10.5281/zenodo.8338435",
+    licence=Licence("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/", redistributable=True),
+    citation="""@misc{fleith2023cats,
+  author = {Fleith, Patrick},
+  title = {Controlled Anomalies Time Series ({CATS}) Dataset (Version 2)},
+  publisher = {Solenix Engineering GmbH},
+  year = {2023},
+  doi = {10.5281/zenodo.8338435}
+}""",
+    evidence="events: the intervals of metadata.csv, held against y and category of every row",
+    rule="majority",
+    labels=LabelMap(classes={}, open_vocabulary=True),
+    curation=Curation(missing="fill"),
+    config=DatasetConfig(
+        length=256,
+        stride=128,
+        test_fraction=0.3,
+        options={"class_by": "category", "reach": 128, "margin": 256},
+    ),
+    unit="anomaly (anomalies within each other's reach are one unit); nominal stretch",
+    row_unit="row",
+    locate=locate,
+    read=read,
+    remote=(
+        RemoteFile(
+            "data.csv",
+            f"{HUB}{REVISION}/data.csv",
+            sha256="cd3a6e36c7c0cb2a519fc397d488827563e223719abcfce41ae6769add7c8588",
+            size=1_465_304_610,
+        ),
+        RemoteFile("metadata.csv", f"{HUB}{REVISION}/metadata.csv", size=11_297),
+    ),
+    download_bytes=1_465_304_610 + 11_297,
+    known_sha256={"data.csv": "cd3a6e36c7c0cb2a519fc397d488827563e223719abcfce41ae6769add7c8588"},
+    sampling_rate_hz=1.0,
+    printed=None,
+    own_choice=(
+        "The whole dataset: READ-Bench's twelfth dataset is not known. CATS was taken because its root_cause and "
+        "affected columns are what rca_target and rca_affected hold. Its numbers are never READ-Bench numbers."
+    ),
+    marks={
+        "dataset": OURS,
+        "channels": OURS,
+        "length": OURS,
+        "stride": OURS,
+        "rule": OURS,
+        "unit": OURS,
+        "split": OURS,
+        "classes": OURS,
+        "curation": OURS,
+        "reach": OURS,
+        "margin": OURS,
+    },
+    label_notes=(
+        "class = `category_N`: the meaning of the category numbers is not published (`class_by = root_cause` groups "
+        "by root-cause channel instead)",
+        "rca_target = root_cause, rca_affected = affected",
+        "an anomaly is cut with `reach` = 128 rows (half a window) on both sides, so every window on it holds a "
+        "majority or a tie of it; Normal comes from rows at least `margin` = 256 from any anomaly",
+        "rows on which y or category and the metadata disagree have no label",
+        "stride 128: 200 anomalies hold at most about 740 disjoint windows, fewer than a corpus of 1000 needs",
+    ),
+    traps=(
+        "affected is a Python list in a CSV cell: read by a literal parser, never evaluated",
+        "data.csv and metadata.csv have different columns: each is read by its own name",
+        "5,000,000 rows: read in blocks, one stretch at a time in memory; Parquet is accepted too",
+        "no missing values and no noise: the fill rule is there and has nothing to do",
+        "version 2 is pinned by revision and checksum; version 1 fails the checksum",
+        "y and category are label columns: taken by name, never channels",
+        "whether end_time belongs to the anomaly is decided by its own y",
+        "commands that stay constant are kept: they are not frozen sensors",
+        "anomalies near one another are one unit, so no context is shared between the sides",
+    ),
+    checksum_note="metadata.csv has no published checksum; that of data.csv is in the publisher's repository",
+)
