@@ -1,7 +1,7 @@
 """The code version of a result: a hash of the code it really uses.
 
 That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
-only its own lane stale.
+only its own lane stale. The tables of a module (``tables/<its name>_*`` beside it) count as its code.
 """
 
 from __future__ import annotations
@@ -56,6 +56,6 @@ def code_version(*modules: str) -> str:
     digest = hashlib.sha256()
     for module in sorted(closure(modules)):
         file = _file(module)
-        if file is not None:
-            digest.update(f"{module}\n".encode() + file.read_bytes() + b"\n")
+        for used in (file, *sorted((file.parent / "tables").glob(f"{file.stem}_*"))) if file else ():
+            digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
     return digest.hexdigest()[:12]
