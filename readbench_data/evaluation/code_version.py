@@ -6,13 +6,13 @@ import ast
 import hashlib
 import importlib.util
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "readbench_data"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _file(module: str) -> Path | None:
     root = Path(importlib.util.find_spec(PACKAGE).origin).parent  # type: ignore[union-attr,arg-type]
     inside = root.joinpath(*module.split(".")[1:])
@@ -22,7 +22,7 @@ def _file(module: str) -> Path | None:
     return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _imports(module: str) -> frozenset[str]:
     file = _file(module)
     names: set[str] = set()

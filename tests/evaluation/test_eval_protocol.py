@@ -71,7 +71,8 @@ def test_only_missing_units_are_run(release: Path, tmp_path: Path) -> None:
     evaluate(release, tmp_path, ["ED"])
     after = {u: u.stat().st_mtime_ns for u in units}
     assert after[units[0]] == before[units[0]]
-    assert after[units[1]] != before[units[1]] and after[units[2]] != before[units[2]]
+    assert after[units[1]] != before[units[1]]
+    assert after[units[2]] != before[units[2]]
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,9 @@ def test_scores_that_are_not_numbers_fail(release: Path) -> None:
             return np.full((9, 36), np.nan)
 
     facts, ranking, _ = run_unit(NotANumber(), Task.load(Release(release), "waves"), 0, 0)
-    assert facts["status"] == "failed" and "NaN" in facts["reason"] and ranking is None
+    assert facts["status"] == "failed"
+    assert "NaN" in facts["reason"]
+    assert ranking is None
 
 
 def test_unknown_names_are_usage_errors_with_close_names(release: Path, tmp_path: Path) -> None:
@@ -122,7 +125,8 @@ def test_ties_follow_the_entry_not_the_position() -> None:
     order = [ids[i] for i in rank(flat, tie_keys(ids))[0]]
     turned = ids[::-1]
     assert [turned[i] for i in rank(flat, tie_keys(turned))[0]] == order
-    assert order != ids and order != turned
+    assert order != ids
+    assert order != turned
     assert rank(np.array([[-np.inf, 1.0, 0.5]]), tie_keys(ids[:3])).tolist() == [[1, 2, 0]]
 
 
@@ -130,8 +134,10 @@ def test_a_ranking_is_a_permutation_by_descending_score(release: Path) -> None:
     task = Task.load(Release(release), "waves")
     for rho, size in ((0, 36), (10, 40), (20, 45)):
         _, ranking, scores = run_unit(Euclidean(), task, rho, 0)
-        assert ranking is not None and scores is not None
-        assert ranking.dtype == np.int32 and ranking.shape == (9, size)
+        assert ranking is not None
+        assert scores is not None
+        assert ranking.dtype == np.int32
+        assert ranking.shape == (9, size)
         assert (np.sort(ranking, axis=1) == np.arange(size)).all()
         assert (np.diff(np.take_along_axis(scores, ranking.astype(np.int64), axis=1), axis=1) <= 0).all()
 

@@ -1,0 +1,79 @@
+"""Shape-based distance (Paparrizos and Gravano): 1 - the greatest normalised cross-correlation over all shifts.
+
+    NCC_s = sum_t x[t] y[t - s],    SBD = 1 - max_s NCC_s / (|x| |y|)    in [0, 2]
+
+SBD-I takes the mean over channels, each at its own best shift. SBD-D sums the cross-correlations over channels at
+one common shift, with Frobenius norms (kshape, tslearn). A window of zeros is at distance 1 from everything, as in
+kshape; aeon returns NaN there.
+
+All corpus windows are correlated with a query by FFT: their spectra are shared by all queries, and SBD-D needs one
+inverse transform a pair however many channels there are.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from scipy import fft
+
+CHUNK = 128
+"""Corpus windows whose cross-spectra are held at a time in SBD-D."""
+
+
+def sbd_independent(
+    x: np.ndarray,
+    y: np.ndarray,
+    dtype: type = np.float32,
+    x_present: np.ndarray | None = None,
+    y_present: np.ndarray | None = None,
+) -> np.ndarray:
+    """Mean over the channels both have of the SBD between every x [nq, Tx, C] and y [n, Ty, C]: float64 [nq, n].
+
+    ``x_present`` [nq, C], ``y_present`` [n, C]: which channels a window has; a pair without one in common: inf.
+    """
+    nq, tx, channels = x.shape
+    n, ty, _ = y.shape
+    size = fft.next_fast_len(tx + ty - 1, real=True)
+    xp = np.ones((nq, channels), bool) if x_present is None else x_present
+    yp = np.ones((n, channels), bool) if y_present is None else y_present
+    workers = numba.get_num_threads()
+    total = np.zeros((nq, n))
+    for c in range(channels):
+        spectra_x = fft.rfft(_unit(x[:, :, c : c + 1], dtype)[:, :, 0], size, axis=1)
+        spectra_y = fft.rfft(_unit(y[:, :, c : c + 1], dtype)[:, :, 0], size, axis=1, workers=workers).conj()
+        for q in np.flatnonzero(xp[:, c]):
+            ncc = fft.irfft(spectra_y * spectra_x[q], size, axis=1, workers=workers, overwrite_x=True)
+            total[q] += np.where(yp[:, c], 1.0 - _best(ncc, tx, ty), 0.0)
+    common = xp.astype(np.float64) @ yp.astype(np.float64).T
+    return np.divide(total, common, out=np.full((nq, n), np.inf), where=common > 0)
+
+
+def sbd_dependent(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> np.ndarray:
+    """SBD at one common shift for all channels, every x [nq, Tx, C] against every y [n, Ty, C]: float64 [nq, n]."""
+    nq, tx, _ = x.shape
+    n, ty, _ = y.shape
+    size = fft.next_fast_len(tx + ty - 1, real=True)
+    workers = numba.get_num_threads()
+    spectra_x = fft.rfft(_unit(x, dtype), size, axis=1, workers=workers).transpose(1, 0, 2)  # [F, nq, C]
+    out = np.empty((nq, n))
+    for start in range(0, n, CHUNK):
+        part = _unit(y[start : start + CHUNK], dtype)
+        spectra_y = fft.rfft(part, size, axis=1, workers=workers).conj().transpose(1, 2, 0)  # [F, C, m]
+        cross = np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0))  # [nq, m, F]
+        ncc = fft.irfft(cross, size, axis=2, workers=workers, overwrite_x=True)
+        out[:, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
+    return out
+
+
+def _unit(windows: np.ndarray, dtype: type) -> np.ndarray:
+    """Windows divided by their Frobenius norm; zeros stay zeros."""
+    norm = np.sqrt(np.einsum("ntc,ntc->n", windows, windows, dtype=np.float64))[:, None, None]
+    return np.divide(windows, norm, out=np.zeros(windows.shape), where=norm > 0).astype(dtype)
+
+
+def _best(ncc: np.ndarray, tx: int, ty: int) -> np.ndarray:
+    """Greatest value over the shifts that exist, -(ty-1) .. tx-1; what lies between is padding."""
+    best = ncc[..., :tx].max(axis=-1)
+    if ty > 1:
+        best = np.maximum(best, ncc[..., ncc.shape[-1] - (ty - 1) :].max(axis=-1))
+    return best.astype(np.float64)
