@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-import pyarrow as pa
 
 from readbench_data.config import OURS, DatasetConfig
 from readbench_data.curation import Curation
@@ -22,6 +21,7 @@ from readbench_data.files import FileSet, Located
 from readbench_data.labeling import LabelMap
 from readbench_data.recording import Clock, Event, Evidence, Recording
 from readbench_data.source import Licence, RemoteFile, Source
+from sources.formats.timed_table import read_blocks
 
 HUB = "https://huggingface.co/datasets/patrickfleith/controlled-anomalies-time-series-dataset/resolve/"
 REVISION = "50184f8fbc1afc19e5eeeb9fbd6b2d3da391ccb0"
@@ -80,7 +80,7 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     """Nominal stretches and anomalies in turn, each one recording, in the order of time."""
     data, metadata = located.inputs
     path, digest = files.path(data), files.sha256(data)
-    blocks = read_blocks(path)
+    blocks = read_blocks(path, COLUMNS)
     first = next(blocks, None)
     if first is None:
         raise BadInput(path, "holds no row")
@@ -216,56 +216,6 @@ def parse_affected(path: Path, cell: str | None, where: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
         raise BadInput(path, f"affected {cell!r} is not a list of names", where)
     return tuple(names)
-
-
-def read_blocks(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The data file block by block: times datetime64[s] [n], and float64 [n][channels, y, category]."""
-    try:
-        for batch in _parquet_batches(path) if path.suffix == ".parquet" else _csv_batches(path):
-            if batch.num_rows:
-                columns = [batch.column(i).cast(pa.float64()) for i in range(1, len(COLUMNS))]
-                table = np.column_stack([c.to_numpy(zero_copy_only=False) for c in columns])
-                yield batch.column(0).to_numpy(zero_copy_only=False).astype("datetime64[s]"), table
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise BadInput(path, f"cannot be read: {str(error).splitlines()[0]}") from error
-    except KeyError as error:
-        raise BadInput(path, f"has no column {error.args[0]!r}") from error
-
-
-def _csv_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    from pyarrow import csv as arrow_csv
-
-    with path.open("rb") as stream:
-        header = stream.readline().decode("utf-8", "replace").rstrip("\r\n").split(",")
-    _require(header, path)
-    types = dict.fromkeys(COLUMNS[1:], pa.float64())
-    reader = arrow_csv.open_csv(
-        path,
-        read_options=arrow_csv.ReadOptions(use_threads=False, block_size=8 << 20),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types={"timestamp": pa.timestamp("ns"), **types}, include_columns=list(COLUMNS)
-        ),
-    )
-    with reader:
-        yield from reader
-
-
-def _parquet_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """``timestamp`` may be a column, or the stored index of a data frame under its own name or pandas'."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        names = ["timestamp" if n == "__index_level_0__" else n for n in file.schema_arrow.names]
-        _require(names, path)
-        stored = [file.schema_arrow.names[names.index(c)] for c in COLUMNS]
-        for batch in file.iter_batches(batch_size=1 << 16, columns=stored):
-            yield batch.select(stored)
-
-
-def _require(names: Sequence[str], path: Path) -> None:
-    missing = [c for c in COLUMNS if c not in names]
-    if missing:
-        raise KeyError(missing[0])
 
 
 def _check_clock(path: Path, times: np.ndarray, epoch: np.datetime64, row: int) -> None:
