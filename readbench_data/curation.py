@@ -106,7 +106,9 @@ def curate(recording: Recording, policy: Curation, report: CurationReport | None
     report.recordings += 1
     report.steps += recording.steps
     values, channels = _select(recording, policy)
-    values, masked = _mask_sentinels(values, channels, policy)
+    masked = sentinels(values, channels, policy)  # before any cast to float32
+    if masked.any():
+        values = np.where(masked, np.nan, values)
     if policy.drop_dead_channels:
         live = _live_channels(values)
         report.removed_channels += int((~live).sum())
@@ -141,23 +143,20 @@ def _select(recording: Recording, policy: Curation) -> tuple[np.ndarray, tuple[s
     return recording.values[:, [position[name] for name in kept]], kept
 
 
-def _mask_sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -> tuple[np.ndarray, np.ndarray]:
-    """Sentinels and values no float32 can hold become NaN, before any cast; a copy where any is found."""
-    masked = np.zeros(values.shape, bool)
+def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -> np.ndarray:
+    """Which values are out of their channel's valid range, a sentinel value, or beyond float32; bool [T][C]."""
+    with np.errstate(invalid="ignore"):
+        masked = np.abs(values) > FLOAT32_MAX
     if policy.ranges or policy.sentinel_values:
         for column, channel in enumerate(channels):
             series = values[:, column]
             allowed = next((r for r in policy.ranges if fnmatchcase(channel, r.pattern)), None)
             if allowed is not None:
-                masked[:, column] = (series < allowed.low) | (series > allowed.high)
+                masked[:, column] |= (series < allowed.low) | (series > allowed.high)
             if policy.sentinel_values:
                 with np.errstate(over="ignore"):
                     masked[:, column] |= np.isin(series, np.asarray(policy.sentinel_values, series.dtype))
-    with np.errstate(invalid="ignore"):
-        masked |= np.abs(values) > FLOAT32_MAX
-    if masked.any():
-        values = np.where(masked, np.nan, values)
-    return values, masked
+    return masked
 
 
 def _live_channels(values: np.ndarray) -> np.ndarray:

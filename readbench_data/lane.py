@@ -34,7 +34,10 @@ from readbench_data.windowing import WindowPlan
 
 Progress = Callable[[str], None]
 Record = dict[str, Any]
-Gate = Callable[[pa.Table], None]
+Checks = list[Record]
+Gate = Callable[[pa.Table], Checks]
+AuditGate = Callable[[pl.DataFrame], Checks]
+"""A gate looks at a stage's result before it is promoted: it returns what it saw, or raises."""
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
@@ -97,9 +100,10 @@ def raw(lane: Lane) -> Record:
             lane.files.check(name, expected, text=text)
     record = {
         "origin": lane.files.origin,
-        "inputs": {
-            name: {"sha256": hashes[name], "bytes": lane.files.path(name).stat().st_size} for name in located.inputs
-        },
+        "inputs": [
+            {"path": name, "sha256": hashes[name], "bytes": lane.files.path(name).stat().st_size}
+            for name in located.inputs
+        ],
         "ignored": dict(located.ignored),
         "missing": list(located.missing),
         "verified": sorted(published) if lane.verify else [],
@@ -142,7 +146,8 @@ def recordings(lane: Lane, gate: Gate | None = None) -> Record:
 
 
 def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None) -> Record:
-    located = Located(tuple(before["inputs"]), before["ignored"], tuple(before["missing"]))
+    inputs = tuple(entry["path"] for entry in before["inputs"])
+    located = Located(inputs, before["ignored"], tuple(before["missing"]))
     report = CurationReport()
     seen: set[str] = set()
     summaries: list[Record] = []
@@ -154,18 +159,17 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
             _check_vocabulary(lane, recording)
             for segment in curate(recording, lane.source.curation, report):
                 writer.write(segment)
-                summaries.append(summarise(segment))
+                summaries.append(summarise(segment, lane.source.curation))
             if len(seen) % 10 == 0 or len(seen) < 10:
                 lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     if report.segments == 0:
         raise ReadbenchError(f"{lane.name}: nothing usable is left of {len(seen)} recordings after curation")
     lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     summary = pa.Table.from_pylist(summaries, schema=SUMMARY_SCHEMA)
-    if gate is not None:
-        gate(summary)
+    checks = gate(summary) if gate is not None else []
     with lane.store.open_write(f"{place}/{SUMMARY}") as stream:
         pq.write_table(summary, stream)
-    return {"counts": asdict(report)}
+    return {"counts": asdict(report), "checks": checks}
 
 
 def _check_vocabulary(lane: Lane, recording: Recording) -> None:
@@ -222,8 +226,7 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Recor
     lane.progress(f"labelled {index.num_rows:,} windows")
     if index.num_rows != len(set(index["entry_id"].to_pylist())):
         raise ReadbenchError(f"{lane.name}: two windows have the same place in the same recording")
-    if gate is not None:
-        gate(index)
+    checks = gate(index) if gate is not None else []
     with lane.store.open_write(f"{place}/{INDEX}") as stream:
         pq.write_table(index, stream, row_group_size=_INDEX_ROWS, compression="zstd", compression_level=1)
     labelled = pl.from_arrow(index.select(["class_label", "reason"]))
@@ -232,6 +235,7 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Recor
         "counts": counts,
         "classes": _histogram(labelled["class_label"]),
         "dropped": _histogram(labelled["reason"]),
+        "checks": checks,
     }
 
 
@@ -240,7 +244,7 @@ def _histogram(column: pl.Series) -> dict[str, int]:
     return dict(counts.iter_rows())
 
 
-def benchmark(lane: Lane, gate: Callable[[pl.DataFrame], None] | None = None) -> Record:
+def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:
     """Split, draw, cut: queries, corpora and the audit table of every window.
 
     ``gate`` sees the audit table (as polars) and may raise: then nothing is promoted.
@@ -260,12 +264,11 @@ def benchmark(lane: Lane, gate: Callable[[pl.DataFrame], None] | None = None) ->
     return _stage(lane, "benchmark", key, lambda place: _write_benchmark(lane, before, place, gate))
 
 
-def _write_benchmark(lane: Lane, before: Record, place: str, gate: Callable[[pl.DataFrame], None] | None) -> Record:
+def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | None) -> Record:
     index = load_index(lane)
     composition = compose(index.filter(pl.col("class_label").is_not_null()), lane.config, lane.settings)
     audit = _audit_frame(index, composition.windows)
-    if gate is not None:
-        gate(audit)
+    checks = gate(audit) if gate is not None else []
     written: dict[str, Written] = {}
     drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
     cut = _cut(lane, index, drawn)
@@ -297,6 +300,7 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: Callable[[pl.
         "without_query": composition.without_query,
         "outcomes": _histogram(audit["outcome"]),
         "reasons": _histogram(audit["reason"]),
+        "checks": checks,
     }
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.curation import Segment
+from readbench_data.curation import Curation, Segment, sentinels
 from readbench_data.recording import Clock, Event, Evidence, UnitSpans
 
 ROW_GROUP_BYTES = 64 << 20
@@ -57,6 +57,7 @@ SUMMARY_SCHEMA = pa.schema(
         ("non_finite", pa.int64()),
         ("minimum", pa.float64()),
         ("maximum", pa.float64()),
+        ("sentinels_left", pa.int64()),
         ("filled_cells", pa.int64()),
         ("sentinel_cells", pa.int64()),
         ("first_row", pa.int64()),
@@ -70,8 +71,8 @@ SUMMARY_SCHEMA = pa.schema(
 ``time_backwards`` count steps whose position or time lies before the one before it."""
 
 
-def summarise(segment: Segment) -> dict[str, Any]:
-    """The summary row of a segment."""
+def summarise(segment: Segment, policy: Curation) -> dict[str, Any]:
+    """The summary row of a segment that was curated by ``policy``."""
     values, clock = segment.values, segment.clock
     times = None if clock is None else clock.times
     return {
@@ -83,6 +84,7 @@ def summarise(segment: Segment) -> dict[str, Any]:
         "non_finite": int(values.size - np.isfinite(values).sum()),
         "minimum": float(values.min()),
         "maximum": float(values.max()),
+        "sentinels_left": int(sentinels(values, segment.channels, policy).sum()),
         "filled_cells": 0 if segment.filled is None else int(segment.filled.sum()),
         "sentinel_cells": 0 if segment.masked is None else int(segment.masked.sum()),
         "first_row": segment.first_row if segment.rows is None else int(segment.rows[0]),

@@ -127,7 +127,7 @@ def _describe(lane: dict[str, Any]) -> dict[str, Any]:
         "partial_note": _listed(missing) + " missing" if missing else None,
         "missing": missing,
         "ignored": raw["ignored"],
-        "source_files": raw["inputs"],
+        "source_files": {i["path"]: {"sha256": i["sha256"], "bytes": i["bytes"]} for i in raw["inputs"]},
         "checksums_verified": len(raw["verified"]),
         "settings": lane["settings"],
         "config": lane["config"],
@@ -150,6 +150,7 @@ def _compose(store: Store, source: Source, lane: dict[str, Any]) -> dict[str, An
         "status": lane["status"],
         "reason": lane["reason"],
         "domain": source.domain,
+        "row": source.row,
         "printed": printed,
     }
     if lane["status"] != "ok":

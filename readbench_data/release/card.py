@@ -26,7 +26,7 @@ def card(manifest: dict[str, Any], composition: dict[str, Any], sources: dict[st
 def configs(files: dict[str, Any], datasets: dict[str, Any]) -> list[dict[str, Any]]:
     """One config a dataset with a split for the queries and for each corpus; absent files are not listed."""
     out = []
-    for name, dataset in datasets.items():
+    for name, dataset in sorted(datasets.items()):
         if dataset["status"] != "ok":
             continue
         parts = []
@@ -82,7 +82,8 @@ def _body(manifest: dict[str, Any], composition: dict[str, Any], sources: dict[s
         else "# this release holds no dataset",
         *(
             [
-                f'corpus = load_dataset(".", "{present[0]}", split="{_largest(manifest, present[0])}").with_format("numpy")'
+                f'corpus = load_dataset(".", "{present[0]}", split="{_largest(manifest, present[0])}")',
+                'corpus = corpus.with_format("numpy")',
             ]
             if present
             else []
@@ -128,7 +129,8 @@ def _remarks(
     manifest: dict[str, Any], composition: dict[str, Any], sources: dict[str, Source], partial: list[str]
 ) -> list[str]:
     lines = ["## What to know", ""]
-    lines.append("- rel/q: mean number of corpus entries of a query's class. imbalance: largest over smallest class.")
+    lines.append("- rel/q: mean number of corpus entries of a query's class.")
+    lines.append("- imbalance: size of the largest over the smallest corpus class.")
     for name, dataset in manifest["datasets"].items():
         if dataset["status"] in ("no_data", "failed"):
             lines.append(f"- **{name}: {dataset['status']}**. {dataset['reason']}")

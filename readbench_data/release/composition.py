@@ -111,9 +111,9 @@ def state(dataset: dict[str, Any]) -> str:
 
 
 def table_rows(composition: dict[str, Any]) -> list[list[str]]:
-    """Rows of the composition table: dataset, data, then each column built, and the printed row beneath."""
+    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath."""
     rows = []
-    for name, dataset in composition["datasets"].items():
+    for name, dataset in sorted(composition["datasets"].items(), key=lambda item: (item[1]["row"], item[0])):
         built = dataset["built"] if dataset["status"] == "ok" else None
         cells = _cells(built) if built is not None else ["-"] * len(COLUMNS)
         rows.append([name, state(dataset), *cells])

@@ -69,10 +69,9 @@ class _Column:
             self._data.update(np.asarray(lengths, dtype=np.int64).tobytes())
             self._children[0].update(pc.list_flatten(array))
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            filled = pc.fill_null(array, "")
-            self._data.update(np.asarray(pc.binary_length(filled), dtype=np.int64).tobytes())
-            joined = pc.binary_join(pa.LargeListArray.from_arrays([0, len(filled)], filled.cast(pa.large_string())), "")
-            self._data.update(joined[0].as_py().encode() if len(filled) else b"")
+            lengths, text = _texts(array)
+            self._data.update(lengths.tobytes())
+            self._data.update(text)
         elif pa.types.is_floating(kind):
             width = np.float32 if pa.types.is_float32(kind) else np.float64
             self._data.update(np.asarray(pc.fill_null(array, 0.0), dtype=width).tobytes())
@@ -93,3 +92,13 @@ class _Column:
 
 def _is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+def _texts(array: pa.Array) -> tuple[np.ndarray, bytes]:
+    """Byte lengths of the texts of a column (0 for null) and all texts joined."""
+    large = pc.fill_null(array, "").cast(pa.large_string())
+    _, offsets, data = large.buffers()
+    if data is None or len(large) == 0:
+        return np.zeros(len(large), np.int64), b""
+    bounds = np.frombuffer(offsets, np.int64)[large.offset : large.offset + len(large) + 1]
+    return np.diff(bounds), data.slice(int(bounds[0]), int(bounds[-1] - bounds[0])).to_pybytes()

@@ -1,0 +1,57 @@
+"""Asset checks, made from the suites in ``expectations``. Belongs here: the translation. Does not: any rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import dagster as dg
+
+import expectations
+
+HAS_DATA = "has_data"
+COMPLETE = "complete"
+
+
+def specs(stage: str, asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
+    """One check an expectation of a stage's suite."""
+    return [
+        dg.AssetCheckSpec(name, asset=asset, blocking=blocking, description=why)
+        for name, why, blocking in expectations.checks(stage)
+    ]
+
+
+def raw_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
+    """Whether a dataset's original files are there at all, and whether all of them are."""
+    return [
+        dg.AssetCheckSpec(HAS_DATA, asset=asset, description="original files are there"),
+        dg.AssetCheckSpec(COMPLETE, asset=asset, description="every file of the complete source is there"),
+    ]
+
+
+def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
+    """Outcomes of a suite (plain data) as check results."""
+    for outcome in outcomes:
+        yield dg.AssetCheckResult(
+            check_name=outcome["check"],
+            asset_key=asset,
+            passed=outcome["passed"],
+            severity=dg.AssetCheckSeverity.ERROR if outcome["blocking"] else dg.AssetCheckSeverity.WARN,
+            description=outcome["description"],
+            metadata={"observed": dg.MetadataValue.json(outcome["observed"])},
+        )
+
+
+def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> Iterator[dg.AssetCheckResult]:
+    """``reason``: why there is no data, or None. Both are warnings: absent data never stop the rest."""
+    warn = dg.AssetCheckSeverity.WARN
+    yield dg.AssetCheckResult(
+        check_name=HAS_DATA, asset_key=asset, passed=reason is None, severity=warn, metadata={"reason": reason or "-"}
+    )
+    yield dg.AssetCheckResult(
+        check_name=COMPLETE,
+        asset_key=asset,
+        passed=reason is None and not missing,
+        severity=warn,
+        metadata={"missing": dg.MetadataValue.json(missing[:50]), "missing_count": len(missing)},
+    )

@@ -1,0 +1,68 @@
+"""Small pictures for the lineage view. Belongs here: drawing. Does not: computing what is drawn."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Mapping
+
+import numpy as np
+
+INK, FAULT, NORMAL_GREY = "#222222", "#3b6ea8", "#9a9a9a"
+_DPI = 72
+
+
+def histogram(counts: Mapping[str, int], title: str) -> str:
+    """A horizontal bar chart of windows per class as Markdown with an embedded PNG."""
+    from matplotlib.figure import Figure
+
+    names = sorted(counts, key=lambda c: (-counts[c], c))[:24]
+    figure = Figure(figsize=(5.2, 0.5 + 0.24 * max(len(names), 2)), dpi=_DPI, layout="constrained")
+    axes = figure.subplots()
+    colours = [NORMAL_GREY if name == "Normal" else FAULT for name in names]
+    bars = axes.barh([_short(n) for n in names], [counts[n] for n in names], color=colours)
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8, color=INK)
+    axes.invert_yaxis()
+    axes.set_title(title, fontsize=9, loc="left", color=INK)
+    axes.tick_params(labelsize=8)
+    axes.xaxis.set_visible(False)
+    axes.margins(x=0.15)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    return _markdown(figure, f"{title}: " + ", ".join(f"{n} {counts[n]}" for n in names[:6]))
+
+
+def windows_by_class(examples: Mapping[str, np.ndarray], title: str) -> str:
+    """One window ([T][C]) of each class, up to six channels of it, as Markdown with an embedded PNG."""
+    from matplotlib.figure import Figure
+
+    names = sorted(examples)[:12]
+    columns = min(3, len(names)) or 1
+    rows = -(-len(names) // columns) or 1
+    figure = Figure(figsize=(2.6 * columns, 0.3 + 1.15 * rows), dpi=_DPI, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat:
+        axes.set_axis_off()
+    for axes, name in zip(grid.flat, names, strict=False):
+        window = examples[name]
+        shown = window[:, _liveliest(window)]
+        spread = np.ptp(shown, axis=0)
+        axes.plot((shown - shown.min(axis=0)) / np.where(spread > 0, spread, 1), linewidth=0.8)
+        axes.set_title(_short(name), fontsize=8, loc="left", color=INK)
+    figure.suptitle(title, fontsize=9, x=0.01, ha="left", color=INK)
+    return _markdown(figure, f"{title}: {', '.join(names)}")
+
+
+def _liveliest(window: np.ndarray) -> np.ndarray:
+    """The six channels that change most for their size, in their own order."""
+    scale = np.abs(window).mean(axis=0) + 1e-9
+    return np.sort(np.argsort(-window.std(axis=0) / scale, kind="stable")[:6])
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 32 else name[:31] + "…"
+
+
+def _markdown(figure: object, alt: str) -> str:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")  # type: ignore[attr-defined]
+    return f"![{alt}](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"

@@ -1,0 +1,35 @@
+"""The Dagster instance. Belongs here: where it lives. Does not: what runs on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import dagster as dg
+
+from assets.resources import readbench_home
+
+TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
+
+
+def prepare_home(data: str) -> Path:
+    """READBENCH_HOME with this project's ``dagster.yaml`` in it, and the environment that points there."""
+    home = readbench_home(data)
+    home.mkdir(parents=True, exist_ok=True)
+    wanted = TEMPLATE.read_bytes() if TEMPLATE.is_file() else b"telemetry:\n  enabled: false\n"
+    settings = home / "dagster.yaml"
+    if not settings.is_file() or settings.read_bytes() != wanted:
+        settings.write_bytes(wanted)
+    os.environ["READBENCH_HOME"] = os.environ["DAGSTER_HOME"] = str(home)
+    os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
+    return home
+
+
+@contextmanager
+def open_instance(data: str) -> Iterator[dg.DagsterInstance]:
+    """The instance in READBENCH_HOME, which ``make ui`` shows as well."""
+    prepare_home(data)
+    with dg.DagsterInstance.get() as instance:
+        yield instance

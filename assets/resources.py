@@ -1,0 +1,114 @@
+"""What a run needs from outside. Belongs here: where data lie and which settings hold. Does not: work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import dagster as dg
+
+import sources
+from assets.progress import report
+from readbench_data.codeversion import code_version
+from readbench_data.config import BenchmarkConfig, load_config
+from readbench_data.errors import UsageError
+from readbench_data.lane import Lane
+from readbench_data.origin import Origin
+from readbench_data.source import Source
+from readbench_data.store import Store
+from readbench_data.version import default_version
+
+DEFAULT_DATA = "data"
+
+
+class Workspace(dg.ConfigurableResource):
+    """One place to work in.
+
+    ``data``: the data root, a folder or any fsspec URL. ``profile``: lite or full; by default full with a mirror,
+    else lite. ``mirror``: a folder or http URL with one folder a dataset. ``origin``: miniature, download or
+    mirror; by default the mirror if there is one, else miniatures for the lite profile and downloads for the
+    full one. ``settings``: NAME=VALUE overrides; ``config_file``: a TOML file of them. ``verify``: published
+    checksums must hold. ``pool``: write every kept window as well.
+    """
+
+    data: str = DEFAULT_DATA
+    profile: str = ""
+    mirror: str = ""
+    origin: str = ""
+    version: str = ""
+    settings: list[str] = []  # noqa: RUF012 - a pydantic field
+    config_file: str = ""
+    verify: bool = True
+    pool: bool = False
+
+    @classmethod
+    def from_environment(cls) -> Workspace:
+        """As READBENCH_DATA, READBENCH_PROFILE and READBENCH_MIRROR say."""
+        return cls(
+            data=os.environ.get("READBENCH_DATA", DEFAULT_DATA),
+            profile=os.environ.get("READBENCH_PROFILE", ""),
+            mirror=os.environ.get("READBENCH_MIRROR", ""),
+        )
+
+    @property
+    def store(self) -> Store:
+        return Store(self.data if "://" in self.data else str(Path(self.data).absolute()))
+
+    @property
+    def profile_name(self) -> str:
+        return self.profile or ("full" if self.mirror else "lite")
+
+    @property
+    def origin_kind(self) -> str:
+        """Where original files come from, as given or by default."""
+        kind = self.origin or ("mirror" if self.mirror else "miniature" if self.profile_name == "lite" else "download")
+        if kind == "mirror" and not self.mirror:
+            raise UsageError("origin mirror needs --mirror")
+        return kind
+
+    @property
+    def release_version(self) -> str:
+        """The version to build: the project's own unless given; lite releases end in -lite."""
+        version = self.version or default_version()
+        lite = self.profile_name == "lite" and not version.endswith("-lite")
+        return f"{version}-lite" if lite else version
+
+    @property
+    def cache(self) -> Path:
+        """A local folder for downloads, miniatures and remembered checksums, even where the store is remote."""
+        return Path(self.store.url("cache")) if self.store.is_local else readbench_home(self.data) / "cache"
+
+    def config(self) -> BenchmarkConfig:
+        """The settings in force."""
+        file = Path(self.config_file) if self.config_file else None
+        return load_config(self.profile_name, file, self.settings, sources.all_sources())
+
+    def lane(self, source: Source) -> Lane:
+        """A dataset's lane. Raises ``NoData`` where its original files cannot be had."""
+        origin = Origin(self.origin_kind, self.cache, self.mirror or None)
+        module, miniature = sources.module_names(source.name)
+        return Lane(
+            source=source,
+            module=module,
+            store=self.store,
+            files=origin.files(source, lambda: (sources.miniature(source.name), miniature)),
+            config=self.config(),
+            verify=self.verify,
+            pool=self.pool,
+            progress=lambda line: report(f"{source.name}: {line}"),
+        )
+
+
+def readbench_home(data: str) -> Path:
+    """Dagster's home and local caches: READBENCH_HOME, or a folder beside the data root."""
+    if home := os.environ.get("READBENCH_HOME"):
+        return Path(home).absolute()
+    if "://" in data:
+        return Path.home() / ".readbench"
+    root = Path(data).absolute()
+    return root.parent / f"{root.name}-dagster"
+
+
+def stage_version(source: Source, *modules: str) -> str:
+    """Code version of one stage of a lane, for the lineage view."""
+    return code_version(sources.module_names(source.name)[0], "readbench_data.lane", *modules)

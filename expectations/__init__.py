@@ -1,0 +1,119 @@
+"""Great Expectations suites, one JSON file a stage, and the one function that runs a suite on a table.
+
+A suite is JSON without ids: ``type``, ``kwargs``, ``severity`` (``critical`` blocks what follows, ``warning``
+does not) and ``meta.check``, the name under which the lineage view shows it. Only scalar projections are ever
+handed to Great Expectations, never the nested column.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from readbench_data.errors import ReadbenchError
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One expectation on one table. ``observed`` is small plain data for people to look at."""
+
+    check: str
+    description: str
+    passed: bool
+    blocking: bool
+    observed: dict[str, Any]
+
+
+@cache
+def suite(stage: str) -> dict[str, Any]:
+    """The suite of a stage: recordings, windows, benchmark or release."""
+    loaded: dict[str, Any] = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
+    return loaded
+
+
+def checks(stage: str) -> Iterator[tuple[str, str, bool]]:
+    """Name, description and whether it blocks, of every check of a stage."""
+    for expectation in suite(stage)["expectations"]:
+        yield expectation["meta"]["check"], expectation["meta"]["why"], _blocks(expectation)
+
+
+def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
+    """Run a stage's suite on a table of scalar columns.
+
+    An expectation that cannot be evaluated (a missing column, say) has failed.
+    """
+    for column in projection.columns:
+        if len(projection) and isinstance(projection[column].iloc[0], (list, tuple, dict)):
+            raise ValueError(f"column {column} is nested: hand over scalars only")
+    import great_expectations as gx
+
+    logging.getLogger("great_expectations").setLevel(logging.ERROR)
+    context = gx.get_context(mode="ephemeral")
+    context.variables.progress_bars = {"globally": False}  # type: ignore[assignment]
+    declared = suite(stage)
+    expectations = [{k: e[k] for k in ("type", "kwargs", "severity", "meta")} for e in declared["expectations"]]
+    batch = (
+        context.data_sources.add_pandas("projection")
+        .add_dataframe_asset(stage)
+        .add_batch_definition_whole_dataframe("all")
+        .get_batch(batch_parameters={"dataframe": projection})
+    )
+    result = batch.validate(
+        gx.ExpectationSuite(name=stage, expectations=expectations),
+        result_format={"result_format": "SUMMARY", "partial_unexpected_count": 5},
+    )
+    found = {r.expectation_config.meta["check"]: r for r in result.results}  # type: ignore[union-attr]
+    outcomes = []
+    for expectation in declared["expectations"]:
+        check = expectation["meta"]["check"]
+        answer = found[check]
+        outcomes.append(
+            Outcome(check, expectation["meta"]["why"], bool(answer.success), _blocks(expectation), _observed(answer))
+        )
+    return outcomes
+
+
+class CheckFailed(ReadbenchError):
+    """A blocking check failed. ``outcomes`` are all checks of that stage, for the lineage view."""
+
+    def __init__(self, stage: str, subject: str, outcomes: list[Outcome]) -> None:
+        failed = [o for o in outcomes if o.blocking and not o.passed]
+        first = failed[0]
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        seen = ", ".join(f"{k} {v}" for k, v in first.observed.items())
+        super().__init__(f"{subject}: check {stage}/{first.check} failed{more}: {first.description}; seen: {seen}")
+        self.stage = stage
+        self.outcomes = outcomes
+
+
+def require(stage: str, subject: str, projection: pd.DataFrame) -> list[dict[str, Any]]:
+    """Run a suite and return what it saw as plain data; raise :class:`CheckFailed` where a blocking check failed."""
+    outcomes = run(stage, projection)
+    if any(o.blocking and not o.passed for o in outcomes):
+        raise CheckFailed(stage, subject, outcomes)
+    return [asdict(o) for o in outcomes]
+
+
+def _blocks(expectation: dict[str, Any]) -> bool:
+    return bool(expectation.get("severity", "critical") == "critical")
+
+
+def _observed(answer: Any) -> dict[str, Any]:
+    plain = answer.to_json_dict()
+    result = plain.get("result") or {}
+    keep = ("element_count", "unexpected_count", "unexpected_percent", "partial_unexpected_list", "observed_value")
+    seen = {k: result[k] for k in keep if result.get(k) is not None}
+    exception = plain.get("exception_info") or {}
+    raised = exception if "exception_message" in exception else next(iter(exception.values()), {})
+    if isinstance(raised, dict) and raised.get("exception_message"):
+        seen["exception"] = str(raised["exception_message"])
+    return seen

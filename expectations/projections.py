@@ -1,0 +1,136 @@
+"""Scalar projections of each stage's result: what the suites look at. Computed in whole columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+
+from readbench_data.config import BenchmarkConfig, DatasetConfig
+from readbench_data.entry import NORMAL
+from readbench_data.labeling import Rule
+from readbench_data.sampling import normals_wanted
+from readbench_data.source import Source
+
+
+def recordings(summary: pa.Table) -> pd.DataFrame:
+    """One row a curated segment."""
+    frame = pl.DataFrame(summary)
+    cells = pl.col("steps") * pl.col("n_channels")
+    return _plain(
+        frame.with_columns(
+            duplicate_channels=pl.col("n_channels") - pl.col("distinct_channels"),
+            filled_share=pl.col("filled_cells") / cells,
+        )
+    )
+
+
+def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule) -> pd.DataFrame:
+    """One row a window considered."""
+    keep = ["entry_id", "class_label", "reason", "start", "stop", "row_start", "row_stop", "context_start"]
+    keep += ["context_stop", "filled_fraction", "event_coverage"]
+    frame = pl.DataFrame(index.select(keep)).with_columns(steps=pl.col("stop") - pl.col("start"))
+    frame = frame.join(_vote_sums(index), on="entry_id", how="left")
+    labelled = pl.col("class_label").is_not_null()
+    normal = pl.col("class_label") == NORMAL
+    known = [*source.labels.classes.values(), NORMAL]
+    vocabulary = (
+        pl.lit(0) if source.labels.open_vocabulary else (labelled & ~pl.col("class_label").is_in(known)).cast(int)
+    )
+    total = pl.col("normal_votes") + pl.col("fault_votes")
+    expected = pl.max_horizontal(total, 1) if rule.name == "majority_of_beats" else pl.col("steps")
+    most = (
+        pl.when(normal)
+        .then(pl.col("normal_votes") > pl.col("other_votes"))
+        .otherwise((pl.col("own_votes") > pl.col("other_votes")) & (pl.col("own_votes") >= pl.col("normal_votes")))
+    )
+    if rule.name == "short_fault":
+        most = most | (~normal & (pl.col("event_coverage") > rule.coverage))
+    length_error = pl.lit(0) if settings.length is None else (pl.col("steps") - settings.length).abs()
+    return _plain(
+        frame.with_columns(
+            label_xor_reason=labelled.cast(int) + pl.col("reason").is_not_null().cast(int),
+            unknown_class=vocabulary,
+            length_error=length_error,
+            vote_error=pl.when(labelled).then((total - expected).abs()).otherwise(0),
+            majority_error=pl.when(labelled).then((~most).cast(int)).otherwise(0),
+            normal_with_fault=(labelled & normal & (pl.col("normal_votes") < rule.normal_purity * total)).cast(int),
+            outside_context=(
+                (pl.col("context_start") > pl.col("row_start")) | (pl.col("context_stop") < pl.col("row_stop"))
+            ).cast(int),
+        )
+    )
+
+
+def _vote_sums(index: pa.Table) -> pl.DataFrame:
+    """Votes per window: for its own class, for the strongest other fault, for all faults, for Normal."""
+    frame = pl.DataFrame(index.select(["entry_id", "class_label", "votes"]))
+    votes = (
+        frame.explode("votes", empty_as_null=True)
+        .with_columns(voted=pl.col("votes").struct.field("class_label"), n=pl.col("votes").struct.field("count"))
+        .group_by("entry_id", "class_label", "voted")
+        .agg(pl.col("n").sum())
+    )
+    fault = pl.col("voted") != NORMAL
+    own = pl.col("voted") == pl.col("class_label")
+    return votes.group_by("entry_id").agg(
+        own_votes=pl.col("n").filter(own).sum(),
+        other_votes=pl.col("n").filter(fault & ~own).max().fill_null(0),
+        fault_votes=pl.col("n").filter(fault).sum(),
+        normal_votes=pl.col("n").filter(~fault).sum(),
+    )
+
+
+def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetConfig) -> pd.DataFrame:
+    """One row a window of the audit table, with the measures of the whole dataset repeated."""
+    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
+    anomalies = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("class_label") != NORMAL))
+    queries = drawn.filter(pl.col("outcome") == "query")
+    sides = drawn.group_by("unit").agg((pl.col("outcome").n_unique().cast(pl.Int64) - 1).alias("unit_on_both_sides"))
+    relevant = anomalies.group_by("class_label").agg(pl.len().cast(pl.Int64).alias("relevant"))
+    frame = audit.join(sides, on="unit", how="left", maintain_order="left")
+    frame = frame.join(relevant, on="class_label", how="left", maintain_order="left")
+    is_query, is_drawn = pl.col("outcome") == "query", pl.col("outcome").is_in(["query", "corpus"])
+    need = settings.min_same_class
+    return _plain(
+        frame.select(
+            "entry_id",
+            "outcome",
+            pl.col("unit_on_both_sides").fill_null(0),
+            fault_query=(~is_query | (pl.col("class_label") != NORMAL)).fill_null(False).cast(int),
+            duplicate_drawn=(is_drawn & pl.col("duplicate_of").is_not_null()).cast(int),
+            relevant_missing=pl.when(is_query).then((need - pl.col("relevant").fill_null(0)).clip(0)).otherwise(0),
+            dropped_drawn=(is_drawn & pl.col("class_label").is_null()).cast(int),
+            reason_missing=(~is_drawn & pl.col("reason").is_null()).cast(int),
+            over_corpus_cap=pl.lit(max(0, anomalies.height - config.corpus_cap)),
+            over_query_cap=pl.lit(max(0, queries.height - config.query_cap)),
+            normals_error=pl.lit(_normals_error(audit, anomalies.height, config)),
+            has_queries=pl.lit(queries.height),
+        )
+    )
+
+
+def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig) -> int:
+    """How far the Normals of the levels are from what is due, or from all there are."""
+    normal = audit.filter(
+        (pl.col("class_label") == NORMAL) & (pl.col("side") == "corpus") & pl.col("duplicate_of").is_null()
+    )
+    usable = normal.filter(pl.col("outcome") != "dropped").height
+    error = 0
+    for rho in config.pollution[1:]:
+        drawn = normal.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") <= rho)).height
+        error += abs(drawn - min(normals_wanted(anomalies, rho), usable))
+    return error
+
+
+def release(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """One row a file, with the counts of breaches that verification found."""
+    return pd.DataFrame(rows)
+
+
+def _plain(frame: pl.DataFrame) -> pd.DataFrame:
+    """As pandas, for Great Expectations, without nested columns."""
+    nested = [n for n, t in frame.schema.items() if t.is_nested()]
+    return frame.drop(nested).to_pandas()

@@ -1,0 +1,222 @@
+"""``readbench build``: the lanes one by one, then the release, its local publication and its scores."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
+from readbench_data.errors import ReadbenchError, UsageError
+
+if TYPE_CHECKING:
+    import dagster as dg
+
+    from assets.resources import Workspace
+
+EPILOG = """\b
+Examples:
+  readbench build                                 a lite release of all datasets from miniatures, offline
+  readbench build --mirror /data/originals        the full release from original files
+  readbench build --mirror DIR --dataset mit_bih  one dataset; the others that are built are reused
+  readbench build --set seed=7 --version 0.2.0    another seed, another version
+A second run of the same command does only what is missing, also after a crash.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.option("--profile", type=click.Choice(["lite", "full"]), help="lite by default, full by default with --mirror.")
+@dataset_option
+@click.option("--mirror", metavar="DIR_OR_URL", help="One folder a dataset with its original files, read in place.")
+@click.option(
+    "--origin",
+    type=click.Choice(["miniature", "download", "mirror"]),
+    help="Where original files come from; by default the mirror if named, else miniatures (lite) or downloads (full).",
+)
+@data_option
+@click.option("--version", "version", metavar="V", help="Version of the release; by default the project's own.")
+@click.option("--pool", is_flag=True, help="Also write every kept window, not only the drawn ones.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting, such as seed=7 or hai.stride=64."
+)
+@click.option("--seed", type=int, help="Short for --set seed=N.")
+@click.option("--config", "config_file", metavar="FILE", help="A TOML file of settings.")
+@click.option("--no-checksums", is_flag=True, help="Accept original files that differ from the published checksums.")
+@click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed, and go on.")
+def build(
+    profile: str | None,
+    datasets: tuple[str, ...],
+    mirror: str | None,
+    origin: str | None,
+    data: str,
+    version: str | None,
+    pool: bool,
+    settings: tuple[str, ...],
+    seed: int | None,
+    config_file: str | None,
+    no_checksums: bool,
+    keep_going: bool,
+) -> None:
+    """Build a release: from original files to scored queries and corpora."""
+    import sources
+    from assets.resources import Workspace
+    from readbench_data.files import mirror_folder
+
+    names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
+    for name in names:
+        sources.get(name)
+    if version is not None and (not version or "/" in version or version.startswith(".")):
+        raise UsageError(f"--version {version!r}: give a name such as 0.2.0")
+    if mirror is not None and not mirror.startswith(("http://", "https://")):
+        mirror_folder(Path(mirror), names[0])
+        mirror = str(Path(mirror).absolute())
+    workspace = Workspace(
+        data=data,
+        profile=profile or "",
+        mirror=mirror or "",
+        origin=origin or "",
+        version=version or "",
+        settings=[*settings, *([f"seed={seed}"] if seed is not None else [])],
+        config_file=str(Path(config_file).absolute()) if config_file else "",
+        verify=not no_checksums,
+        pool=pool,
+    )
+    config = workspace.config()
+    for name in names:
+        config.for_dataset(name, sources.get(name).config)
+    if origin == "mirror" and not mirror:
+        raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
+    with _locked(data), _instance(data) as instance:
+        _run_lanes(workspace, names, instance, keep_going)
+        _run_release(workspace, instance)
+    _summary(workspace, data)
+
+
+@contextmanager
+def _locked(data: str) -> Iterator[None]:
+    """One build at a time in a local data root."""
+    from filelock import FileLock, Timeout
+
+    store = open_store(data)
+    if not store.is_local:
+        yield
+        return
+    Path(store.url()).mkdir(parents=True, exist_ok=True)
+    lock = FileLock(store.url(".lock"), timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _instance(data: str) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance that ``make ui`` shows, in READBENCH_HOME."""
+    from assets.instance import open_instance
+
+    with open_instance(data) as instance:
+        yield instance
+
+
+def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInstance, keep_going: bool) -> None:
+    from assets.definitions import lane_job
+    from readbench_data.release.build import lane_status, set_lane_status
+
+    store = workspace.store
+    ended: dict[str, str] = {}
+    for number, name in enumerate(names, 1):
+        with _shown(f"[{number}/{len(names)}] {name}") as done:
+            try:
+                _execute(workspace, lane_job(name), instance)
+            except ReadbenchError as error:
+                if not keep_going:
+                    raise
+                set_lane_status(store, name, {"status": "failed", "reason": " ".join(str(error).split())})
+            status = lane_status(store, name) or {"status": "failed", "reason": "it did not run"}
+            ended[name] = status["status"]
+            done(status["status"] if status["status"] == "ok" else f"{status['status']}: {status['reason']}")
+    if "ok" not in ended.values():
+        raise ReadbenchError(f"none of the datasets asked for has data ({', '.join(ended)}): see the reasons above")
+
+
+def _run_release(workspace: Workspace, instance: dg.DagsterInstance) -> None:
+    from assets.definitions import RELEASE_JOB
+
+    with _shown("release") as done:
+        _execute(workspace, RELEASE_JOB, instance)
+        done("ok")
+
+
+def _execute(workspace: Workspace, job: str, instance: dg.DagsterInstance) -> None:
+    """Run a job in this process; an error comes out as it was raised."""
+    from assets.definitions import build_definitions
+
+    definition = build_definitions(workspace).resolve_job_def(job)
+    definition.execute_in_process(
+        instance=instance,
+        raise_on_error=True,
+        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+    )
+
+
+@contextmanager
+def _shown(title: str) -> Iterator[Any]:
+    """Progress of one run on stderr: a moving line on a terminal, a line at the end elsewhere."""
+    from assets.progress import listen
+
+    began = time.monotonic()
+    moving = sys.stderr.isatty() and not is_quiet()
+    width = 100
+
+    def show(line: str) -> None:
+        if moving:
+            text = f"{title}: {line.split(': ', 1)[-1]}"
+            sys.stderr.write("\r" + text[:width].ljust(width))
+            sys.stderr.flush()
+
+    def done(outcome: str) -> None:
+        if not is_quiet():
+            text = f"{title}: {outcome} ({time.monotonic() - began:.1f} s)"
+            sys.stderr.write(("\r" + text.ljust(width) if moving else text) + "\n")
+
+    with listen(show):
+        try:
+            yield done
+        except BaseException:
+            if moving:
+                sys.stderr.write("\r" + " " * width + "\r")
+            raise
+
+
+def _summary(workspace: Workspace, data: str) -> None:
+    from readbench_data.release import layout
+    from readbench_data.release.composition import COLUMNS, table_rows
+
+    version = workspace.release_version
+    store = workspace.store
+    composition = store.read_json(f"release/{version}/{layout.COMPOSITION}")
+    click.echo(f"\nrelease {version}: {store.url(f'release/{version}')}\n")
+    rows = table_rows(composition)
+    printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
+    print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
+    for name, dataset in composition["datasets"].items():
+        if dataset["status"] in ("no_data", "failed"):
+            click.echo(f"warning: {name}: {dataset['status']}: {dataset['reason']}", err=True)
+    click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())
+    where = f"READBENCH_DATA={data} " if data != "data" else ""
+    click.echo(f"\nLineage, checks and histograms: {where}make ui   (then open http://127.0.0.1:{_port()})")
+    click.echo("Why a window has its label:     readbench audit ENTRY_ID")
+
+
+def _port() -> str:
+    return os.environ.get("READBENCH_PORT", "3000")

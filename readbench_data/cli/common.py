@@ -1,0 +1,94 @@
+"""Options and small things several commands share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.store import Store
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def data_option(function: F) -> F:
+    """``--data``: the data root."""
+    return click.option(
+        "--data",
+        envvar="READBENCH_DATA",
+        default="data",
+        show_default=True,
+        metavar="DIR_OR_URL",
+        help="Data root: a folder or any fsspec URL. Also READBENCH_DATA.",
+    )(function)
+
+
+def release_option(function: F) -> F:
+    """``--release``: which release, the newest by default."""
+    return click.option(
+        "--release",
+        metavar="REL",
+        help="A release folder, or the version of one in the data root; by default the newest.",
+    )(function)
+
+
+def dataset_option(function: F) -> F:
+    """``--dataset``, repeatable."""
+    return click.option(
+        "--dataset", "datasets", multiple=True, metavar="NAME", help="Only this dataset; may be given several times."
+    )(function)
+
+
+def open_store(data: str) -> Store:
+    """The store of a data root."""
+    return Store(data if "://" in data else str(Path(data).absolute()))
+
+
+def find_release(data: str, release: str | None) -> Path:
+    """A release as a local folder: as named, else the newest in the data root."""
+    from readbench_data.release import layout
+    from readbench_data.release.build import releases
+
+    store = open_store(data)
+    if release is not None:
+        for candidate in (Path(release), Path(store.url(f"release/{release}"))):
+            if (candidate / layout.MANIFEST).is_file():
+                return candidate
+        raise ReadbenchError(f"{release}: no release there (a folder with {layout.MANIFEST}): see {data}/release")
+    built = releases(store)
+    if not built:
+        raise ReadbenchError(f"no release in {data}: run `readbench build` first, or name one with --release")
+    return Path(store.url(f"release/{built[-1]}"))
+
+
+def evaluation_folder(data: str) -> Path:
+    """Where rankings and scores are kept."""
+    from assets.release import evaluation_folder as folder
+    from assets.resources import Workspace
+
+    return folder(Workspace(data=data))
+
+
+def print_table(
+    header: list[str], rows: list[list[str]], right: set[int] | None = None, dim: set[int] | None = None
+) -> None:
+    """A plain aligned table on stdout, which pipes and pastes well; ``dim`` rows are greyed on a terminal."""
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    right = right or set()
+
+    def line(cells: list[str]) -> str:
+        parts = [c.rjust(w) if i in right else c.ljust(w) for i, (c, w) in enumerate(zip(cells, widths, strict=True))]
+        return "  ".join(parts).rstrip()
+
+    click.secho(line(header), bold=True)
+    for number, row in enumerate(rows):
+        click.secho(line(row), dim=bool(dim and number in dim))
+
+
+def is_quiet() -> bool:
+    """Whether progress should stay silent (READBENCH_QUIET)."""
+    return bool(os.environ.get("READBENCH_QUIET"))

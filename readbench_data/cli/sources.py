@@ -1,0 +1,108 @@
+"""``readbench sources``: the datasets, where they come from, and what of them is here."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from readbench_data.cli.common import data_option, open_store, print_table
+from readbench_data.errors import NoData
+
+if TYPE_CHECKING:
+    from readbench_data.source import Source
+
+
+@click.command()
+@click.option("--mirror", metavar="DIR", help="Also look what of each dataset is in this mirror.")
+@click.option("--dataset", "dataset", metavar="NAME", help="Everything about one source.")
+@data_option
+def sources(mirror: str | None, dataset: str | None, data: str) -> None:
+    """The datasets: domain, licence, size to download, and what is present."""
+    import sources as registry
+    from readbench_data.files import mirror_folder
+
+    if mirror is not None:
+        mirror_folder(Path(mirror), "")
+    if dataset is not None:
+        _one(registry.get(dataset), _present(registry.get(dataset), data, mirror))
+        return
+    rows, wanting = [], []
+    for source in registry.all_sources().values():
+        present, missing = _present(source, data, mirror)
+        size = "?" if source.download_bytes is None else _bytes(source.download_bytes)
+        may = "yes" if source.licence.redistributable else "no"
+        rows.append([source.name, source.domain, source.licence.name, may, size, present])
+        if missing:
+            wanting.append((source, missing))
+    print_table(["dataset", "domain", "licence", "may be shared", "download", "here"], rows, right={4})
+    if wanting:
+        click.echo("\nWhat is missing, and how to get it:")
+    for source, missing in wanting:
+        way = source.manual or f"`readbench build --profile full --dataset {source.name}` downloads it"
+        click.echo(
+            textwrap.fill(f"{source.name}: {missing}. {way}", 110, initial_indent="  ", subsequent_indent="    ")
+        )
+    barred = [s.name for s in registry.all_sources().values() if not s.licence.redistributable]
+    if barred:
+        click.echo(f"\nNo licence lets {', '.join(barred)} be passed on: they stay out of what is published to others.")
+
+
+def _present(source: Source, data: str, mirror: str | None) -> tuple[str, str]:
+    """What of a source is here, and what is missing ('' if nothing)."""
+    from readbench_data.files import FileSet
+
+    store = open_store(data)
+    places = [("mirror", Path(mirror) / source.name)] if mirror is not None else []
+    if store.is_local:
+        places.append(("download", Path(store.url(f"cache/downloads/{source.name}"))))
+    reason = "nothing is here"
+    for origin, folder in places:
+        try:
+            located = source.locate(FileSet(source.name, folder, origin), source.config.options)
+        except NoData as absent:
+            if origin == "mirror":
+                reason = str(absent)
+            continue
+        found = f"{origin}: {len(located.inputs)} files"
+        if not located.missing:
+            return found, ""
+        shown = ", ".join(located.missing[:4])
+        more = len(located.missing) - 4
+        return f"{found}, partial", f"{shown}{f' and {more} more' if more > 0 else ''} missing"
+    return "-", reason
+
+
+def _one(source: Source, present: tuple[str, str]) -> None:
+    facts = [
+        ("title", source.title),
+        ("domain", source.domain),
+        ("about", source.description),
+        ("homepage", source.homepage),
+        ("licence", f"{source.licence.name} ({source.licence.url}) {source.licence.note}".strip()),
+        ("may be shared", "yes" if source.licence.redistributable else "no licence grants it"),
+        ("download", "?" if source.download_bytes is None else _bytes(source.download_bytes)),
+        ("here", present[0]),
+        ("missing", present[1] or "-"),
+        ("how to get", source.manual or "\n".join(f"{r.path}  {r.url}" for r in source.remote[:6])),
+        ("evidence", source.evidence),
+        ("rule", source.rule),
+        ("unit", source.unit),
+    ]
+    if source.own_choice:
+        facts.append(("our choice", source.own_choice))
+    for name, text in facts:
+        lines = [line for part in str(text).splitlines() for line in textwrap.wrap(part, 92)] or ["-"]
+        click.echo(f"{name:14}{lines[0]}")
+        for line in lines[1:]:
+            click.echo(" " * 14 + line)
+
+
+def _bytes(size: int) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size = round(size / 1000)
+    return f"{size / 1:.0f} GB"
