@@ -76,6 +76,9 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     """The files with the header of 21.03, train before test, and the timetable if it is among them."""
     if options.get("pairs", "first") not in ("first", "drop"):
         raise UsageError(f"hai.pairs = {options['pairs']!r}: it takes first or drop")
+    spacing = options.get("normal_stride", WINDOW)
+    if isinstance(spacing, bool) or not isinstance(spacing, int) or spacing < 1:
+        raise UsageError(f"hai.normal_stride = {spacing!r}: it takes a whole number of at least 1")
     found: dict[str, str] = {}
     ignored: dict[str, str] = {}
     timetable: list[str] = []
@@ -131,7 +134,7 @@ def _timetable(files: FileSet, own: Sequence[str]) -> list[Attack]:
 def _attack(file: Path, number: int, row: Mapping[str, str | None]) -> Attack:
     text = {name: (row[name] or "").strip() for name in _TIMETABLE_COLUMNS}
     try:
-        start = np.datetime64(text["start"].replace(" ", "T"), "s")
+        start = np.datetime64(text["start"].replace(" ", "T") or "none", "s")
     except ValueError as error:
         raise BadInput(file, f"{text['start']!r} is not a time", f"row {number}") from error
     loops = tuple(text["controllers"].split("+"))
