@@ -1,0 +1,93 @@
+"""SAX and SFA words scored with BM25: a window is a document, its sliding windows are its words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from readbench_data.evaluation.kernels.bm25 import B, K1, bm25
+from readbench_data.evaluation.kernels.words import (
+    fourier_coefficients,
+    numerosity_reduced,
+    quantile_breakpoints,
+    sax_words,
+    sfa_words,
+)
+from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.task import View
+from readbench_data.evaluation.windows import z_normalise
+
+FLAT = 0.01
+"""Sliding windows whose deviation is below this share of the whole window's are flat (the usual SAX guard)."""
+
+
+@dataclass(frozen=True)
+class _Words(Method):
+    """One BM25 index a channel, over the corpus of this level; scores summed over the common channels and divided
+    by their number. Windows are z-normalised by channel. All defaults are ours: READ-Bench's are not published.
+
+    ``fraction``: sliding window as a share of the length, made a multiple of the word length.
+    """
+
+    fraction: float = 1 / 8
+    word: int = 8
+    alphabet: int = 4
+    k1: float = K1
+    b: float = B
+    family: ClassVar[str] = "symbolic"
+
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        queries, corpus = view.queries, view.corpus
+        total = np.zeros((len(queries), len(corpus)))
+        common = np.zeros_like(total)
+        for c in range(len(queries.channels)):
+            rows, columns = np.flatnonzero(queries.present[:, c]), np.flatnonzero(corpus.present[:, c])
+            if not len(rows) or not len(columns):
+                continue
+            x, y = z_normalise(queries.values[rows, :, c]), z_normalise(corpus.values[columns, :, c])
+            asked, documents = self.words(x, y)
+            at = np.ix_(rows, columns)
+            total[at] += bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
+            common[at] += 1
+        return np.divide(total, common, out=np.full(total.shape, -np.inf), where=common > 0)
+
+    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Codes of one channel's queries [nq, T] and corpus [n, T]; anything learnt is learnt from the corpus."""
+        raise NotImplementedError
+
+    def sizes(self, length: int) -> tuple[int, int]:
+        """Sliding window and word length for windows of ``length`` steps."""
+        word = min(self.word, length)
+        return word * max(1, round(self.fraction * length / word)), word
+
+
+@dataclass(frozen=True)
+class SAXBM25(_Words):
+    """Piecewise aggregate approximation and Gaussian breakpoints."""
+
+    @property
+    def name(self) -> str:
+        return "SAX-BM25"
+
+    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        window, word = self.sizes(corpus.shape[1])
+        x, y = (sax_words(s, window, word, self.alphabet, FLAT) for s in (queries, corpus))
+        return x, y
+
+
+@dataclass(frozen=True)
+class SFABM25(_Words):
+    """Low Fourier coefficients of each sliding window, binned at quantiles of this level's corpus."""
+
+    @property
+    def name(self) -> str:
+        return "SFA-BM25"
+
+    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        window, word = self.sizes(corpus.shape[1])
+        word -= word % 2
+        x, y = (fourier_coefficients(s, window, word, True, FLAT) for s in (queries, corpus))
+        cuts = quantile_breakpoints(y, self.alphabet)
+        return sfa_words(x, cuts), sfa_words(y, cuts)
