@@ -23,7 +23,6 @@ from readbench_data.evaluation.release_data import LEVELS, DatasetInfo, Release
 from readbench_data.evaluation.results import EvaluationResult, gather
 from readbench_data.evaluation.store import Store, Unit
 from readbench_data.evaluation.task import Task
-from readbench_data.evaluation.ties import rank, tie_keys
 
 Progress = Callable[[str], None]
 
@@ -120,7 +119,7 @@ def run_unit(
                 fitted = scorer.fit(view)
             with measured() as score:
                 scores = checked(scorer.score(view, fitted), (view.n_queries, view.n_corpus))
-            ranking = rank(scores, tie_keys([task.labels.corpus_ids[i] for i in view.members]))
+            ranking = view.rank(scores)
         except Exception as error:  # a method is a guest: whatever it raises becomes a row, and the run goes on
             facts["status"], facts["reason"] = "failed", f"{type(error).__name__}: {error}".split("\n")[0]
             ranking = scores = None

@@ -1,36 +1,122 @@
-"""Methods by name."""
+"""Methods by name. A pipeline is named as the paper names it: ``Features+NR|DTW-I+GPC``.
+
+    pipeline  =  leg (| leg)*  (+ reranker)*        | reciprocal-rank fusion, ~ weighted sum, > cascade
+    leg       =  method  or  embedder[+NR]
+    reranker  =  GPC, MajVote, Purity, QPurity, PRF
+
+Rerankers work on the fused ranking. Quote names in a shell.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.methods.elastic import DTWD, DTWI, SBDD, SBDI
+from readbench_data.evaluation.methods.embedding import Embedder, NormalResidual
 from readbench_data.evaluation.methods.euclidean import Euclidean
+from readbench_data.evaluation.methods.features import Features
+from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
+from readbench_data.evaluation.methods.rerank import RERANKERS
+from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.methods.trivial import Majority, Random
 
 BASES: dict[str, Callable[[], Method]] = {
     "Random": Random,
     "Majority": Majority,
     "ED": Euclidean,
+    "DTW-I": DTWI,
+    "DTW-D": DTWD,
+    "SBD-I": SBDI,
+    "SBD-D": SBDD,
+    "SAX-BM25": SAXBM25,
+    "SFA-BM25": SFABM25,
 }
 """The methods that stand alone, by their published name, with their one default."""
 
-SHORT_LIST = ("Random", "Majority", "ED")
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {"Features": Features}
+"""What can stand before +NR and lend its vectors to a reranker."""
+
+FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {
+    "|": ReciprocalRank,
+    "~": WeightedSum,
+    ">": Cascade,
+}
+
+SHORT_LIST = ("Random", "Majority", "ED", "DTW-I", "SAX-BM25", "Features+NR", "Features+NR|DTW-I+GPC")
 """What is evaluated when nothing is asked for."""
+
+DEFAULT_SUITE = (
+    *BASES,
+    "Features",
+    "Features+NR",
+    "Features+NR|DTW-I",
+    "Features+NR~DTW-I",
+    "Features+NR>DTW-I",
+    *(f"DTW-I+{r}" for r in RERANKERS),
+    *(f"Features+NR+{r}" for r in RERANKERS),
+    "Features+GPC",
+    "Features|DTW-I+GPC",
+    "Features+NR|DTW-I+GPC",
+)
+"""Everything that needs neither weights nor torch nor supervised training."""
 
 
 def method_names() -> list[str]:
-    """Names that :func:`method` knows."""
-    return list(BASES)
+    """Names of the default suite; :func:`method` knows every other pipeline of the same parts too."""
+    return list(DEFAULT_SUITE)
 
 
 def method(name: str) -> Method:
-    """The method called ``name`` (case does not matter). Unknown: UsageError with the closest names."""
-    by_lower = {known.lower(): known for known in method_names()}
-    if name.lower() in by_lower:
-        return BASES[by_lower[name.lower()]]()
-    close = [by_lower[c] for c in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.4)]
-    hint = f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(method_names())}"
-    raise UsageError(f"unknown method {name!r}; {hint}")
+    """The method or pipeline called ``name`` (case does not matter).
+
+    UsageError names what is unknown, with the closest names, or what does not fit together.
+    """
+    signs = set(re.findall(r"[|~>]", name))
+    if len(signs) > 1:
+        raise UsageError(f"method {name!r} mixes {' and '.join(sorted(signs))}; a pipeline has one kind of fusion")
+    *first, last = re.split(r"[|~>]", name)
+    tokens = last.split("+")
+    at = next((i for i, t in enumerate(tokens) if i and _find(t, RERANKERS)), len(tokens))
+    legs = tuple(_leg(leg, name) for leg in (*first, "+".join(tokens[:at])))
+    built = FUSIONS[signs.pop()](legs) if len(legs) > 1 else legs[0]
+    for token in tokens[at:]:
+        code = _find(token, RERANKERS)
+        if code is None:
+            raise UsageError(f"method {name!r}: {token!r} is not a reranker; {_hint(token, RERANKERS)}")
+        space = next((p for p in built.parts() if isinstance(p, Embedder)), Features())
+        built = RERANKERS[code](base=built, space=space)
+    return built
+
+
+def _leg(text: str, name: str) -> Method:
+    base, *more = text.split("+")
+    known = _find(base, EMBEDDERS)
+    if known is not None:
+        embedder = EMBEDDERS[known]()
+        for token in more:
+            if token.lower() != "nr":
+                raise UsageError(f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *RERANKERS])}")
+            embedder = NormalResidual(embedder)
+        return embedder
+    known = _find(base, BASES)
+    if known is None:
+        close = _hint(text, [*DEFAULT_SUITE, *EMBEDDERS])
+        raise UsageError(f"unknown method {base!r}" + (f" in {name!r}" if base != name else "") + f"; {close}")
+    if more:
+        what = f"needs an embedder ({', '.join(EMBEDDERS)})" if more[0].lower() == "nr" else "is not a reranker"
+        raise UsageError(f"method {name!r}: {more[0]!r} {what}; {_hint(more[0], RERANKERS)}")
+    return BASES[known]()
+
+
+def _find(token: str, known: Mapping[str, object]) -> str | None:
+    return next((k for k in known if k.lower() == token.lower()), None)
+
+
+def _hint(token: str, known: object) -> str:
+    names = {str(k).lower(): str(k) for k in known}  # type: ignore[attr-defined]
+    close = [names[c] for c in difflib.get_close_matches(token.lower(), names, n=3, cutoff=0.4)]
+    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(names.values())}"

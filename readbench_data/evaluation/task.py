@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.arrays import ArrayCache
 from readbench_data.evaluation.release_data import Labels, Release, normal_positions
+from readbench_data.evaluation.ties import rank, tie_keys
 from readbench_data.evaluation.windows import Aligned, Scale, Windows, align, channel_scale
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ class View:
     reused_wall_s: float = 0.0
     reused_cpu_s: float = 0.0
     _used: set[str] = field(default_factory=set)
+    _once: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -135,6 +140,22 @@ class View:
     @cached_property
     def corpus(self) -> Aligned:
         return self.task.aligned_corpus.take(self.members)
+
+    @cached_property
+    def tie_keys(self) -> np.ndarray:
+        """The hash that orders equal scores, one of each item of this level's corpus."""
+        return tie_keys([self.task.labels.corpus_ids[i] for i in self.members])
+
+    def rank(self, scores: np.ndarray) -> np.ndarray:
+        """int32 [nq, n]: this level's corpus by descending score, ties by hash."""
+        return rank(scores, self.tie_keys)
+
+    def once(self, key: str, compute: Callable[[], T]) -> T:
+        """``compute()``, done once for this view: what several parts of a pipeline need."""
+        if key not in self._once:
+            self._once[key] = compute()
+        result: T = self._once[key]
+        return result
 
     def pairwise(self, key: str, compute: Callable[[Aligned, Aligned], np.ndarray]) -> np.ndarray:
         """[nq, n] of ``compute(queries, corpus)``, which may look at no more than one pair at a time.

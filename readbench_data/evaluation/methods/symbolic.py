@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.evaluation.kernels.bm25 import B, K1, bm25
+from readbench_data.evaluation.kernels.bm25 import K1, B, bm25
 from readbench_data.evaluation.kernels.words import (
     fourier_coefficients,
     numerosity_reduced,

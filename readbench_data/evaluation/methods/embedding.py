@@ -1,0 +1,83 @@
+"""Embedders turn a window into a vector; windows are compared by cosine. Normal-Residual looks past the normal part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from readbench_data.evaluation.methods.base import NORMALS, Method
+from readbench_data.evaluation.task import View
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Unit vectors float64 of the queries [nq, d], this level's corpus [n, d] and the normal reference [r, d]."""
+
+    queries: np.ndarray
+    corpus: np.ndarray
+    reference: np.ndarray
+
+    def cosine(self) -> np.ndarray:
+        """[nq, n]; a zero vector is at cosine 0 from everything."""
+        return np.asarray(self.queries @ self.corpus.T)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Rows divided by their Euclidean norm; a row of (nearly) zero stays zero."""
+    norm = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.divide(vectors, norm, out=np.zeros(vectors.shape), where=norm > 1e-12)
+
+
+@dataclass(frozen=True)
+class Embedder(Method):
+    """A scorer by cosine of unit vectors; rerankers use the same vectors."""
+
+    family: ClassVar[str] = "embedding"
+
+    def vectors(self, view: View) -> Vectors:
+        """The unit vectors at this level; what is learnt for them is learnt from this level's corpus."""
+        return view.once(self.key(), lambda: self.embed(view))
+
+    def embed(self, view: View) -> Vectors:
+        raise NotImplementedError
+
+    def fit(self, view: View) -> Vectors:
+        return self.vectors(view)
+
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        return self.vectors(view).cosine()
+
+
+@dataclass(frozen=True)
+class NormalResidual(Embedder):
+    """Normal-Residual (READ-Bench, A.2.3): what of a window is not explained by normal operation near it.
+
+    From each unit vector the mean of its ``k`` most similar unit vectors of the normal reference is subtracted;
+    residuals are scaled to unit length and compared by cosine. Fewer than ``k`` normals: all of them; none: the
+    plain cosine; a residual of zero: cosine 0. The order of the normalisations is our reading of the paper.
+    """
+
+    embedder: Embedder
+    k: int = 30
+    supervision: ClassVar[str] = NORMALS
+
+    @property
+    def name(self) -> str:
+        return f"{self.embedder.name}+NR"
+
+    def embed(self, view: View) -> Vectors:
+        plain = self.embedder.vectors(view)
+        return Vectors(*(residual(v, plain.reference, self.k) for v in (plain.queries, plain.corpus, plain.reference)))
+
+
+def residual(vectors: np.ndarray, normals: np.ndarray, k: int) -> np.ndarray:
+    """Unit residuals [n, d] of unit ``vectors`` [n, d] against unit ``normals`` [r, d]."""
+    if not len(normals):
+        return vectors
+    k = min(k, len(normals))
+    nearest = np.argsort(-(vectors @ normals.T), axis=1, kind="stable")[:, :k]
+    share = np.zeros((len(vectors), len(normals)))
+    np.put_along_axis(share, nearest, 1.0 / k, axis=1)
+    return unit(vectors - share @ normals)

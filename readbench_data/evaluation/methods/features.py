@@ -1,0 +1,104 @@
+"""A classical embedder that needs no weights: summary features of every channel, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
+from readbench_data.evaluation.task import View
+from readbench_data.evaluation.windows import Aligned
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+LAGS = (1, 2, 4, 8, 16)
+BANDS = 6
+PARTS = 4
+CHUNK_VALUES = 1 << 22
+"""Values that are turned into features at a time (32 MiB as float64)."""
+
+
+@dataclass(frozen=True)
+class Features(Embedder):
+    """Level, spread, shape, change, memory and spectrum of every channel (all ours): about 30 numbers a channel.
+
+    Channels are standardised over the corpus before, and each feature after, at every level and never with a
+    query; features beyond ``clip`` deviations are cut, so that one outlier does not turn the vector. Channels are
+    kept apart, not averaged: which sensor deviates is part of the fault. A channel a window lacks is zero.
+    """
+
+    clip: float = 5.0
+
+    @property
+    def name(self) -> str:
+        return "Features"
+
+    def embed(self, view: View) -> Vectors:
+        task = view.task
+        key = f"{type(self).__module__} {self.code_version()}"
+        queries = view.shared(f"{key} queries", lambda: channel_features(task.aligned_queries))
+        corpus = view.shared(f"{key} corpus", lambda: channel_features(task.aligned_corpus))[view.members]
+        reference = view.shared(f"{key} reference", lambda: channel_features(task.aligned_reference))
+        present = view.corpus.present[:, :, None]
+        count = np.maximum(present.sum(axis=0), 1)
+        mean = (corpus * present).sum(axis=0, dtype=np.float64) / count
+        sd = np.sqrt((((corpus - mean) * present) ** 2).sum(axis=0) / count)
+
+        def standard(features: np.ndarray, has: np.ndarray) -> np.ndarray:
+            scaled = np.divide(features - mean, sd, out=np.zeros(features.shape), where=sd > 1e-6)
+            scaled = np.clip(scaled, -self.clip, self.clip) * has[:, :, None]
+            return unit(scaled.reshape(len(features), scaled.shape[1] * scaled.shape[2]))
+
+        return Vectors(
+            standard(queries, task.aligned_queries.present),
+            standard(corpus, view.corpus.present),
+            standard(reference, task.aligned_reference.present),
+        )
+
+
+def channel_features(windows: Aligned) -> np.ndarray:
+    """Features of every window and channel: float32 [n, C, F]."""
+    n, t, c = windows.values.shape
+    step = max(1, CHUNK_VALUES // max(1, t * c))
+    blocks = [_features(windows.values[i : i + step]) for i in range(0, n, step)]
+    width = _features(np.zeros((1, t, c), np.float32)).shape[2]
+    return np.concatenate(blocks) if blocks else np.empty((0, c, width), np.float32)
+
+
+def _features(values: np.ndarray) -> np.ndarray:
+    x = np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
+    t = x.shape[2]
+    mean, sd = x.mean(axis=2), x.std(axis=2)
+    centred = x - mean[:, :, None]
+    scaled = np.divide(centred, sd[:, :, None], out=np.zeros_like(x), where=sd[:, :, None] > 1e-9)
+    change = np.diff(x, axis=2, append=x[:, :, -1:])
+    time = np.linspace(-1.0, 1.0, t)
+    power = np.abs(np.fft.rfft(scaled, axis=2)[:, :, 1:]) ** 2 / t**2
+    columns = [
+        mean,
+        np.log(sd + 1e-3),
+        *np.quantile(x, QUANTILES, axis=2),
+        x.min(axis=2),
+        x.max(axis=2),
+        *(part.mean(axis=2) for part in np.array_split(x, min(PARTS, t), axis=2)),
+        (centred * time).mean(axis=2),
+        (scaled**3).mean(axis=2),
+        np.log((scaled**4).mean(axis=2) + 1.0),
+        np.log(np.abs(change).mean(axis=2) + 1e-3),
+        np.log(np.abs(change).max(axis=2) + 1e-3),
+        (change == 0).mean(axis=2),
+        (np.diff(np.signbit(centred), axis=2)).mean(axis=2) if t > 1 else np.zeros_like(mean),
+        *((scaled[:, :, lag:] * scaled[:, :, : t - lag]).sum(axis=2) / t for lag in LAGS if lag < t),
+        *(np.log(power[:, :, lo:hi].sum(axis=2) + 1e-4) for lo, hi in _octaves(power.shape[2])),
+    ]
+    return np.stack(columns, axis=2).astype(np.float32)
+
+
+def _octaves(n: int) -> list[tuple[int, int]]:
+    """Halving bands of n frequencies, from the highest down; the last takes what is left."""
+    bands = []
+    hi = n
+    while hi > 0 and len(bands) < BANDS - 1:
+        bands.append((hi // 2, hi))
+        hi //= 2
+    return [*bands, (0, hi)] if hi else bands

@@ -1,0 +1,92 @@
+"""Two or more scorers made one: by reciprocal ranks, by weighted scores, or one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.task import View
+
+
+def ranks_of(ranking: np.ndarray) -> np.ndarray:
+    """The rank, from 1, of every item: [nq, n] from an order [nq, n]."""
+    ranks = np.empty(ranking.shape, np.int64)
+    np.put_along_axis(ranks, ranking.astype(np.int64), np.arange(1, ranking.shape[1] + 1)[None], axis=1)
+    return ranks
+
+
+def scores_of(ranking: np.ndarray) -> np.ndarray:
+    """Scores that give exactly this order: n for the first item, 1 for the last."""
+    return (ranking.shape[1] + 1 - ranks_of(ranking)).astype(np.float64)
+
+
+def min_max(scores: np.ndarray) -> np.ndarray:
+    """Every row scaled to [0, 1] by its finite values; a constant row and -inf count 0 (as in ranx)."""
+    finite = np.isfinite(scores)
+    low = np.where(finite, scores, np.inf).min(axis=1, keepdims=True)
+    high = np.where(finite, scores, -np.inf).max(axis=1, keepdims=True)
+    varies = finite & (high > low)
+    with np.errstate(invalid="ignore"):
+        return np.divide(scores - low, high - low, out=np.zeros(scores.shape), where=varies)
+
+
+@dataclass(frozen=True)
+class _Fusion(Method):
+    legs: tuple[Method, ...]
+    sign: ClassVar[str]
+    family: ClassVar[str] = "fusion"
+
+    @property
+    def name(self) -> str:
+        return self.sign.join(leg.name for leg in self.legs)
+
+    def fit(self, view: View) -> tuple[Any, ...]:
+        return tuple(leg.fit(view) for leg in self.legs)
+
+
+@dataclass(frozen=True)
+class ReciprocalRank(_Fusion):
+    """RRF (Cormack et al.): sum over legs of 1 / (k + rank), ranks from 1 within this level's corpus.
+
+    k = 60 is the usual constant; READ-Bench's is not published. An item a leg does not return would add 0.
+    """
+
+    k: int = 60
+    sign: ClassVar[str] = "|"
+
+    def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
+        pairs = zip(self.legs, fitted, strict=True)
+        ranks = [ranks_of(view.rank(leg.score(view, state))) for leg, state in pairs]
+        return np.sum([1.0 / (self.k + r) for r in ranks], axis=0)
+
+
+@dataclass(frozen=True)
+class WeightedSum(_Fusion):
+    """Scores of each leg scaled to [0, 1] per query, then summed with equal weights (ours) or ``weights``."""
+
+    weights: tuple[float, ...] = ()
+    sign: ClassVar[str] = "~"
+
+    def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
+        weights = self.weights or (1.0 / len(self.legs),) * len(self.legs)
+        scaled = [min_max(leg.score(view, state)) for leg, state in zip(self.legs, fitted, strict=True)]
+        return np.sum([w * s for w, s in zip(weights, scaled, strict=True)], axis=0)
+
+
+@dataclass(frozen=True)
+class Cascade(_Fusion):
+    """The first ``first`` items of one leg reordered by the next leg, the rest as they were (100: ours)."""
+
+    first: int = 100
+    sign: ClassVar[str] = ">"
+
+    def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
+        order = view.rank(self.legs[0].score(view, fitted[0])).astype(np.int64)
+        for leg, state in zip(self.legs[1:], fitted[1:], strict=True):
+            head = order[:, : self.first]
+            place = np.take_along_axis(ranks_of(view.rank(leg.score(view, state))), head, axis=1)
+            order[:, : self.first] = np.take_along_axis(head, np.argsort(place, axis=1), axis=1)
+        return scores_of(order)
