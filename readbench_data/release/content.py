@@ -51,6 +51,7 @@ class _Column:
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
         self._valid = hashlib.sha256()
+        self._lengths = hashlib.sha256()
         self._data = hashlib.sha256()
         self._children: list[_Column] = []
         if pa.types.is_struct(kind):
@@ -66,11 +67,11 @@ class _Column:
                 child.update(pc.struct_field(array, [i]))
         elif _is_list(kind):
             lengths = pc.fill_null(pc.list_value_length(array), 0)
-            self._data.update(np.asarray(lengths, dtype=np.int64).tobytes())
+            self._lengths.update(np.asarray(lengths, dtype=np.int64).tobytes())
             self._children[0].update(pc.list_flatten(array))
         elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
             lengths, text = _texts(array)
-            self._data.update(lengths.tobytes())
+            self._lengths.update(lengths.tobytes())
             self._data.update(text)
         elif pa.types.is_floating(kind):
             width = np.float32 if pa.types.is_float32(kind) else np.float64
@@ -84,6 +85,7 @@ class _Column:
 
     def digest(self) -> bytes:
         state = self._valid.copy()
+        state.update(self._lengths.digest())
         state.update(self._data.digest())
         for child in self._children:
             state.update(child.digest())
