@@ -12,15 +12,19 @@ The sketch and the rounding are ours.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
 
+import numba
 import numpy as np
+import xxhash
 
 SKETCH_SIZE = 64
 _MIXTURES = 2
-_BLOCK_VALUES = 1 << 22
+_BLOCK_VALUES = 1 << 20
+_ROUNDING = 1000.0
 
 
 @dataclass(frozen=True)
@@ -45,71 +49,86 @@ def fingerprint(values: np.ndarray, channels: Sequence[str], starts: np.ndarray,
     length = int(stops[0] - starts[0])
     if np.any(stops - starts != length):
         raise ValueError("windows of one series must share their length")
+    values = np.ascontiguousarray(values, dtype=np.float32)
     tag = "\0".join([str(length), *channels]).encode()
-    weights = _mixture_weights(channels)
+    weights, basis = _mixture_weights(tuple(channels)), _basis(length)
     block = max(1, _BLOCK_VALUES // (length * width))
     result = Fingerprints([], [], np.empty((n, SKETCH_SIZE), np.float32), [])
+    raw = values.reshape(-1).data.cast("B")
+    row = width * values.itemsize
     for first in range(0, n, block):
-        chosen = starts[first : first + block]
-        windows = _gather(values, chosen, length)
-        normal, constant = _z_normalise(windows)
-        rounded = np.clip(np.rint(normal * 1000), -32768, 32767).astype(np.int16)
-        result.content_hash.extend(_hashes(windows, tag))
-        result.shape_hash.extend(_hashes(rounded, tag))
-        result.constant_mask.extend(_bits(constant))
-        result.sketch[first : first + len(chosen)] = _sketch(normal, weights)
+        chosen = np.ascontiguousarray(starts[first : first + block], dtype=np.int64)
+        rounded, mixed, constant = _shapes(values, chosen, length, weights)
+        result.content_hash.extend(_hash(tag, raw[s * row : (s + length) * row]) for s in chosen.tolist())
+        view, size = rounded.reshape(-1).data.cast("B"), rounded[0].nbytes
+        result.shape_hash.extend(_hash(tag, view[i * size : (i + 1) * size]) for i in range(len(chosen)))
+        packed = np.packbits(constant, axis=1, bitorder="little")
+        result.constant_mask.extend(bits.tobytes().hex() for bits in packed)
+        result.sketch[first : first + len(chosen)] = _sketch(mixed, basis)
     return result
 
 
-def _gather(values: np.ndarray, starts: np.ndarray, length: int) -> np.ndarray:
-    """Windows [n][length][C], contiguous; adjacent windows are a plain reshape."""
-    if len(starts) and np.all(np.diff(starts) == length):
-        part = values[starts[0] : starts[-1] + length]
-        return np.ascontiguousarray(part).reshape(len(starts), length, values.shape[1])
-    views = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[starts]
-    return np.ascontiguousarray(views.transpose(0, 2, 1))
+def _hash(tag: bytes, data: memoryview) -> str:
+    state = xxhash.xxh3_128(tag)
+    state.update(data)
+    return state.hexdigest()
 
 
-def _z_normalise(windows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    constant = windows.max(axis=1) == windows.min(axis=1)
-    centred = windows - windows[:, :1]  # first, so that an offset cannot round the mean differently
-    centred -= centred.mean(axis=1, keepdims=True, dtype=np.float64).astype(np.float32)
-    scale = np.sqrt(np.einsum("ntc,ntc->nc", centred, centred) / windows.shape[1])
-    scale[constant | (scale == 0) | ~np.isfinite(scale)] = np.inf
-    return centred / scale[:, None, :], constant
+@numba.njit(cache=True, nogil=True)
+def _shapes(
+    values: np.ndarray, starts: np.ndarray, length: int, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # pragma: no cover - compiled
+    """Z-normalised windows: rounded int16 [n][length][C], mixed float32 [n][2][length], constant bool [n][C]."""
+    n, width, mixtures = len(starts), values.shape[1], weights.shape[1]
+    rounded = np.empty((n, length, width), np.int16)
+    mixed = np.zeros((n, mixtures, length), np.float32)
+    constant = np.empty((n, width), np.bool_)
+    for i in range(n):
+        start = starts[i]
+        for c in range(width):
+            total, low, high = 0.0, values[start, c], values[start, c]
+            for t in range(start, start + length):
+                x = values[t, c]
+                total += x
+                low = min(low, x)
+                high = max(high, x)
+            mean = total / length
+            spread = 0.0
+            for t in range(start, start + length):
+                d = values[t, c] - mean
+                spread += d * d
+            constant[i, c] = low == high
+            scale = 0.0 if low == high or spread == 0.0 else 1.0 / np.sqrt(spread / length)
+            for t in range(length):
+                z = (values[start + t, c] - mean) * scale
+                rounded[i, t, c] = np.int16(min(max(np.rint(z * _ROUNDING), -32768.0), 32767.0))
+                for m in range(mixtures):
+                    mixed[i, m, t] += np.float32(z) * weights[c, m]
+    return rounded, mixed, constant
 
 
-def _hashes(windows: np.ndarray, tag: bytes) -> list[str]:
-    flat = windows.reshape(len(windows), -1)
-    view = memoryview(flat.tobytes())
-    size = flat.shape[1] * flat.itemsize
-    prefix = hashlib.blake2b(tag, digest_size=16)
-    out = []
-    for offset in range(0, len(view), size):
-        state = prefix.copy()
-        state.update(view[offset : offset + size])
-        out.append(state.hexdigest())
-    return out
-
-
-def _bits(constant: np.ndarray) -> list[str]:
-    packed = np.packbits(constant, axis=1, bitorder="little")
-    return [row.tobytes().hex() for row in packed]
-
-
-def _mixture_weights(channels: Sequence[str]) -> np.ndarray:
+@cache
+def _mixture_weights(channels: tuple[str, ...]) -> np.ndarray:
     """Signs [C][2] from each channel's name, so that a channel weighs the same wherever it occurs."""
-    digests = [hashlib.blake2b(c.encode(), digest_size=1).digest()[0] for c in channels]
+    digests = [blake2b(c.encode(), digest_size=1).digest()[0] for c in channels]
     signs = [[1.0 if d >> m & 1 else -1.0 for m in range(_MIXTURES)] for d in digests]
     return np.array(signs, np.float32)
 
 
-def _sketch(normal: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    mixed = np.einsum("ntc,cm->nmt", normal, weights)
+@cache
+def _basis(length: int) -> np.ndarray:
+    """Cosines and sines [length][2 * half] of the low frequencies 1 to half; 0 above the Nyquist frequency."""
     half = SKETCH_SIZE // _MIXTURES
-    spectrum = np.abs(np.fft.rfft(mixed, axis=2))[:, :, 1 : half + 1]
-    out = np.zeros((len(normal), _MIXTURES, half), np.float32)
-    out[:, :, : spectrum.shape[2]] = spectrum
-    sketch = out.reshape(len(normal), SKETCH_SIZE)
+    frequency = np.arange(1, half + 1)
+    angle = 2 * np.pi * np.outer(np.arange(length), frequency) / length
+    waves = np.concatenate([np.cos(angle), np.sin(angle)], axis=1)
+    waves[:, np.tile(frequency > length // 2, 2)] = 0
+    return waves.astype(np.float32)
+
+
+def _sketch(mixed: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    n, half = len(mixed), basis.shape[1] // 2
+    waves = (mixed.reshape(n * _MIXTURES, -1) @ basis).reshape(n, _MIXTURES, 2, half)
+    sketch = np.hypot(waves[:, :, 0], waves[:, :, 1]).reshape(n, SKETCH_SIZE)
     size = np.linalg.norm(sketch, axis=1, keepdims=True)
     return np.divide(sketch, size, out=np.zeros_like(sketch), where=size > 0)
