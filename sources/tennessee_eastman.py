@@ -96,8 +96,11 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
         layout = "rieth" if prefer_rieth or not classic else "classic"
     chosen, other = (rieth, classic) if layout == "rieth" else (classic, rieth)
     if not chosen:
-        hint = f" (files of the other layout are there: set tennessee_eastman.layout to use them: {len(other)})"
-        raise NoData(f"no {'TEP_*.RData' if layout == 'rieth' else 'd00.dat ... d21_te.dat'}" + hint * bool(other))
+        raise NoData(
+            f"no file of the {layout} layout, but {len(other)} of the other: set tennessee_eastman.layout to use them"
+            if other
+            else "no TEP_*.RData of Rieth et al. and no classic d00.dat ... d21_te.dat"
+        )
     why = f"the {layout} layout is read (setting tennessee_eastman.layout = {options['layout']})"
     for name, path in other.items():
         stand_in = name in RIETH and name not in published

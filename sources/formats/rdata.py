@@ -98,6 +98,9 @@ class _Reader:
         names = self._attribute(flags, "names")
         if not isinstance(names, list) or len(names) != width or len(set(names)) != width or None in names:
             self._refuse(f"{name} has {width} columns and no {width} different names for them")
+        self._integer()  # closes the list; a file cut off behind the values is broken too
+        while self.stream.read(_CHUNK):
+            pass
         if len(set(heights)) > 1:
             self._refuse(f"columns of {name} differ in length: {min(heights)} and {max(heights)}")
         return Frame(tuple(names), heights[0] if heights else 0, spool)

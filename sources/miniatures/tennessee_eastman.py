@@ -75,7 +75,7 @@ def _write_classic(folder: Path, seed: int) -> None:
 
 def simulate(seed: int, file: int, fault: int, run: int, steps: int, onset: int) -> np.ndarray:
     """One run, float64 [steps][52], rounded to five digits as the process model prints them."""
-    rng = np.random.default_rng([seed, file, run, 0 if fault in SHARED_NOISE else fault])
+    rng = np.random.default_rng([seed, file, run, SHARED_NOISE[0] if fault in SHARED_NOISE else fault])
     values = _wander(rng, steps)
     own = np.random.default_rng([seed, file, run, fault, 1])
     if fault and fault not in INVISIBLE:
@@ -83,7 +83,7 @@ def simulate(seed: int, file: int, fault: int, run: int, steps: int, onset: int)
     values = BASE + SPREAD * values
     if fault == 6:
         values[onset:, 0] = 0.01 * own.normal(size=steps - onset)  # A feed lost: small readings, also negative
-        values[-SATURATED:, [0, 6, 44]] = (0.0, 3000.0, 100.0)
+        values[-SATURATED:, [0, 6, 43]] = (0.0, 3000.0, 100.0)
     for first, last, period in ((22, 36, 2), (36, 41, 5)):
         values[:, first:last] = values[np.arange(steps) // period * period, first:last]
     digits = 4 - np.floor(np.log10(BASE)).astype(int)
@@ -92,24 +92,26 @@ def simulate(seed: int, file: int, fault: int, run: int, steps: int, onset: int)
 
 def _wander(rng: np.random.Generator, steps: int) -> np.ndarray:
     """Normal operation in units of a channel's spread: shared slow modes and own noise."""
-    from scipy.signal import lfilter
-
-    modes = lfilter([0.15], [1, -0.98], rng.normal(size=(steps + 200, 4)), axis=0)[200:]
+    modes = np.stack([0.15 * _slow(rng, steps, 0.98) for _ in range(4)], axis=1)
     shares = np.random.default_rng(0).normal(size=(4, len(BASE)))
     return np.asarray(modes @ shares * 0.8 + rng.normal(size=(steps, len(BASE))))
 
 
+def _slow(rng: np.random.Generator, steps: int, memory: float) -> np.ndarray:
+    """A random walk that is drawn back to zero: each step keeps ``memory`` of the one before."""
+    kernel = memory ** np.arange(200)
+    return np.convolve(rng.normal(size=steps + len(kernel) - 1), kernel, mode="valid")
+
+
 def _effect(rng: np.random.Generator, fault: int, steps: int) -> np.ndarray:
     """What a fault adds, in units of a channel's spread: a time course over the group of channels it moves."""
-    from scipy.signal import lfilter
-
     plan = np.random.default_rng([7, fault])
     group = plan.choice(len(BASE), 10, replace=False)
     loads = np.zeros(len(BASE))
     loads[group] = plan.choice([-1.0, 1.0], 10) * plan.uniform(2.0, 5.0, 10)
     time = np.arange(steps)
     if fault in RANDOM:
-        course = lfilter([0.1], [1, -0.97], rng.normal(size=steps)) * plan.uniform(2.0, 4.0)
+        course = 0.1 * _slow(rng, steps, 0.97) * plan.uniform(2.0, 4.0)
     elif fault in RAMPS:
         course = np.minimum(time / rng.uniform(150, 300), 1.5)
     elif fault in STICKING:
