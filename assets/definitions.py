@@ -12,7 +12,7 @@ from assets.release import GROUP, build_release_assets
 from assets.resources import Workspace
 
 MAIN_JOB = "build"
-RELEASE_JOB = "release"
+RELEASE_JOB = "build_release"
 
 
 def lane_job(name: str) -> str:

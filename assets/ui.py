@@ -1,0 +1,63 @@
+"""The Dagster UI on the instance that ``readbench build`` fills: ``python -m assets.ui --port N``.
+
+Belongs here: starting it. Does not: what it shows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import sys
+from pathlib import Path
+
+from assets.instance import TEMPLATE, prepare_home
+from assets.resources import DEFAULT_DATA
+
+HOST = "127.0.0.1"
+WORKSPACE = TEMPLATE.with_name("workspace.yaml")
+
+
+def is_free(port: int) -> bool:
+    """Whether nothing listens on a local port."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def command(port: int) -> list[str]:
+    """The words that start the UI and the daemon which runs what is launched there."""
+    dagster = str(Path(sys.executable).with_name("dagster"))
+    return [dagster, "dev", "-h", HOST, "-p", str(port), "-w", str(WORKSPACE), "--log-level", "warning"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prepare the home and become ``dagster dev``; 1 where the port cannot be had."""
+    parser = argparse.ArgumentParser(prog="python -m assets.ui", description="The Dagster UI of this project.")
+    parser.add_argument("--port", type=int, default=3000, help="local port (3000)")
+    parser.add_argument(
+        "--data", default=os.environ.get("READBENCH_DATA", DEFAULT_DATA), help="data root; also READBENCH_DATA"
+    )
+    given = parser.parse_args(arguments)
+    if not 0 < given.port < 65536:
+        parser.error(f"--port {given.port}: it takes a number from 1 to 65535")
+    if not is_free(given.port):
+        where = f"http://{HOST}:{given.port}"
+        print(f"port {given.port} is taken: the UI may be open at {where}, or choose another: make ui PORT=3001")
+        return 1
+    data = given.data if "://" in given.data else str(Path(given.data).absolute())
+    os.environ["READBENCH_DATA"] = data
+    home = prepare_home(data)
+    print(f"Dagster UI: http://{HOST}:{given.port}   (it answers in about half a minute; Ctrl-C stops it)")
+    print(f"data root {data}, runs and events in {home}", flush=True)
+    os.chdir(WORKSPACE.parent)
+    words = command(given.port)
+    os.execv(words[0], words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
