@@ -265,7 +265,7 @@ SOURCE = Source(
         "class = the type of the window, also where the anomaly covers only part of it",
         "UL_Protocol and DL_Protocol are channels: TCP 0, UDP 1, anything else 2 (the authors' encoding)",
         "rca_affected = affected_kpis; the source names no single root-cause indicator, so rca_target is empty",
-        "test_fraction 0.2: 977 of 1,235 windows (79.1 %) are in the printed corpus; an even 80/20 would give 988",
+        "test_fraction 0.2: 977 of 1,235 windows (79.1 %) are in the printed corpus; 80/20 by class gives 987",
     ),
     traps=(
         "zone, application, mobility and congestion tell about the class: none of them is an extra",

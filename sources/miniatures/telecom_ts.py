@@ -180,9 +180,7 @@ def _record(
     kpis: dict[str, list[object]] = {}
     for name in ORDER:
         if name in ("UL_Protocol", "DL_Protocol"):
-            kpis[name] = rng.choice(
-                np.array(["TCP", "UDP", "None", "", None], object), STEPS, p=_PROTOCOL_SHARES
-            ).tolist()
+            kpis[name] = rng.choice(PROTOCOLS, STEPS, p=PROTOCOL_SHARES).tolist()
         elif name.endswith("Packets") and not kind and number % 2 == 0:
             kpis[name] = np.maximum(values[name].round(), 0).astype(int).tolist()
         else:
