@@ -1,10 +1,14 @@
 """Methods, metrics, statistics and the leaderboard: a release in, rankings and what they say out.
 
-``release_data``   a release folder as labels and windows          ``task``      one dataset, and a view of it at one level
-``windows``        channels by name, one length, standardised      ``methods/``  the scorers, one family a module
-``metrics, ties``  what a ranking is worth; how ties are ordered   ``registry``  methods by name
-``protocol``       every method on every dataset at every level    ``store``     rankings and scores, one file a unit
-``results``        rows out of stored units                        ``leaderboard`` the table
+``release_data``  a release folder as labels and windows
+``windows``       channels by name, one length, standardised
+``task``          one dataset, and the view of it a method gets at one level
+``methods/``      the scorers, one family a module; ``kernels/`` their arithmetic
+``registry``      methods and pipelines by name
+``ties``          scores to an order, ``metrics`` what an order is worth
+``protocol``      every method on every dataset at every level
+``store``         rankings and scores, one file a unit; ``results`` rows out of them
+``leaderboard``   the table
 """
 
 from readbench_data.evaluation.leaderboard import Leaderboard, leaderboard

@@ -28,21 +28,25 @@ class Leaderboard:
     def cells(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """One row per (method, dataset, rho): ``value`` averaged over random states; null if any of them failed."""
         rows = self.result.rows.filter((pl.col("metric") == metric) & (pl.col("k") == k))
-        return rows.group_by(["method", "dataset", "rho"], maintain_order=True).agg(
-            pl.col("value").mean().alias("value"),
-            pl.col("family").first(),
-            pl.col("supervision").first(),
-            pl.col("status").sort_by(pl.col("status") == "ok").first(),
-            pl.col("reason").drop_nulls().first(),
-            pl.col("origin").first(),
-            pl.col("partial").first(),
-            pl.col("same_at_all_levels").first(),
-            pl.col("n_queries").first(),
-            pl.col("n_no_relevant").first(),
-            pl.col("wall_s").sum(),
-            pl.col("cpu_s").sum(),
-            pl.col("peak_memory_mb").max(),
-        ).with_columns(pl.when(pl.col("status") == "ok").then(pl.col("value")).alias("value"))
+        return (
+            rows.group_by(["method", "dataset", "rho"], maintain_order=True)
+            .agg(
+                pl.col("value").mean().alias("value"),
+                pl.col("family").first(),
+                pl.col("supervision").first(),
+                pl.col("status").sort_by(pl.col("status") == "ok").first(),
+                pl.col("reason").drop_nulls().first(),
+                pl.col("origin").first(),
+                pl.col("partial").first(),
+                pl.col("same_at_all_levels").first(),
+                pl.col("n_queries").first(),
+                pl.col("n_no_relevant").first(),
+                pl.col("wall_s").sum(),
+                pl.col("cpu_s").sum(),
+                pl.col("peak_memory_mb").max(),
+            )
+            .with_columns(pl.when(pl.col("status") == "ok").then(pl.col("value")).alias("value"))
+        )
 
     def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """One row a method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
@@ -60,9 +64,9 @@ class Leaderboard:
                 .alias(f"varying{r}")
                 for r in LEVELS
             ),
-            pl.min_horizontal(
-                *(pl.col("value").filter(pl.col("rho") == r).count() for r in LEVELS)
-            ).cast(pl.Int64).alias("n"),
+            pl.min_horizontal(*(pl.col("value").filter(pl.col("rho") == r).count() for r in LEVELS))
+            .cast(pl.Int64)
+            .alias("n"),
         )
         return table.sort("rho0", descending=True, nulls_last=True)
 

@@ -61,16 +61,20 @@ def ranking_metrics(gain: np.ndarray, n_rel: np.ndarray) -> Scores:
     return scores
 
 
-def tie_averaged_gain(scores: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
+def tie_averaged_gain(
+    ranking: np.ndarray, scores: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray
+) -> np.ndarray:
     """Expected gain at the first ranks when items of equal score come in random order: float64 [nq, <= 20].
 
-    ``scores`` [nq, N], higher is better. Every rank of a group of equal scores holds the group's share of
-    relevant items; NDCG of this gain is the mean NDCG over all orders of the ties, as scikit-learn has it.
+    ``scores`` [nq, N], higher is better, ``ranking`` [nq, N] orders them. Every rank of a group of equal scores
+    holds the group's share of relevant items; NDCG of this gain is the mean NDCG over all orders of the ties, as
+    scikit-learn has it.
     """
     nq, n = scores.shape
-    order = np.argsort(-scores, axis=1, kind="stable")
-    ranked = np.take_along_axis(scores, order, axis=1)
-    relevant = (corpus_labels[order] == query_labels[:, None]) & (query_labels != NORMAL)[:, None]
+    ranked = np.take_along_axis(scores, ranking.astype(np.int64), axis=1)
+    if not (ranked[:, :DEPTH][:, : n - 1] == ranked[:, 1 : DEPTH + 1]).any():
+        return relevance(ranking, query_labels, corpus_labels).astype(np.float64)
+    relevant = (corpus_labels[ranking] == query_labels[:, None]) & (query_labels != NORMAL)[:, None]
     opens = np.ones((nq, n), bool)
     opens[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
     group = np.cumsum(opens.ravel()) - 1

@@ -23,6 +23,7 @@ from readbench_data.evaluation.release_data import LEVELS, DatasetInfo, Release
 from readbench_data.evaluation.results import EvaluationResult, gather
 from readbench_data.evaluation.store import Store, Unit
 from readbench_data.evaluation.task import Task
+from readbench_data.evaluation.warm import warm_up
 
 Progress = Callable[[str], None]
 
@@ -70,9 +71,7 @@ def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
     parameters = json.dumps(scorer.parameters(), sort_keys=True)
     code = scorer.code_version()
     return [
-        Unit(scorer.name, parameters, state, info.name, rho, info.data_hash, code)
-        for state in states
-        for rho in LEVELS
+        Unit(scorer.name, parameters, state, info.name, rho, info.data_hash, code) for state in states for rho in LEVELS
     ]
 
 
@@ -114,6 +113,7 @@ def run_unit(
     }
     ranking = scores = None
     with pinned_threads() as threads:
+        warm_up(scorer)
         try:
             with measured() as fit:
                 fitted = scorer.fit(view)

@@ -99,7 +99,9 @@ def _leg(text: str, name: str) -> Method:
         embedder = EMBEDDERS[known]()
         for token in more:
             if token.lower() != "nr":
-                raise UsageError(f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *RERANKERS])}")
+                raise UsageError(
+                    f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *RERANKERS])}"
+                )
             embedder = NormalResidual(embedder)
         return embedder
     known = _find(base, BASES)

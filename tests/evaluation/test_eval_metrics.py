@@ -63,9 +63,7 @@ def test_trec_eval_and_ir_measures_agree_on_untied_rankings(n: int, seed: int) -
     ranking = np.array([rng.permutation(n) for _ in truth])
     got = ranking_metrics(relevance(ranking, truth, corpus), n_relevant(truth, corpus))
     qrels = {q: {str(i): int(corpus[i] == q) for i in range(n)} for q in truth.tolist()}
-    run = {
-        q: {str(i): float(n - place) for place, i in enumerate(ranking[j])} for j, q in enumerate(truth.tolist())
-    }
+    run = {q: {str(i): float(n - place) for place, i in enumerate(ranking[j])} for j, q in enumerate(truth.tolist())}
     cuts = ",".join(map(str, CUTOFFS))
     trec = pytrec_eval.RelevanceEvaluator(qrels, {f"ndcg_cut.{cuts}", f"P.{cuts}", f"success.{cuts}"}).evaluate(run)
     names = {"ndcg": "ndcg_cut_{}", "precision": "P_{}", "hit_rate": "success_{}"}
@@ -84,7 +82,8 @@ def test_tie_averaged_ndcg_is_scikit_learns(n: int, levels: int, seed: int) -> N
     corpus[0] = "A"
     scores = rng.integers(0, levels, (1, n)).astype(float)
     truth = np.array(["A"])
-    got = ranking_metrics(tie_averaged_gain(scores, truth, corpus), n_relevant(truth, corpus))
+    ranking = np.argsort(-scores, axis=1)
+    got = ranking_metrics(tie_averaged_gain(ranking, scores, truth, corpus), n_relevant(truth, corpus))
     for k in CUTOFFS:
         peer = ndcg_score([(corpus == "A").astype(float)], scores, k=k)
         assert got["ndcg", k][0] == pytest.approx(peer, abs=1e-9)

@@ -30,9 +30,7 @@ BLOCK_STEPS = 64
 """Query steps of one matrix product."""
 
 
-def dtw_dependent(
-    x: np.ndarray, y: np.ndarray, radius: int | None = None, dtype: type = np.float32
-) -> np.ndarray:
+def dtw_dependent(x: np.ndarray, y: np.ndarray, radius: int | None = None, dtype: type = np.float32) -> np.ndarray:
     """Squared-cost DTW-D between every x [nq, Tx, C] and y [n, Ty, C]: float64 [nq, n], no square root.
 
     Arguments and band as in :func:`dtw_independent`. A distance of 0 comes out within 1e-5 (float32) of the
@@ -44,11 +42,11 @@ def dtw_dependent(
     n, ty, channels = y.shape
     lanes = LANES[np.dtype(dtype)]
     r = max(tx, ty) if radius is None else radius
-    queries = np.ascontiguousarray(x, dtype)
-    packed = np.ascontiguousarray(blocks(y, lanes).transpose(0, 2, 1, 3), dtype)  # [blocks, Ty, lanes, C]
+    queries: np.ndarray = np.ascontiguousarray(x, dtype)
+    packed: np.ndarray = np.ascontiguousarray(blocks(y, lanes).transpose(0, 2, 1, 3), dtype)  # [blocks, Ty, lanes, C]
     x_norm = (queries.astype(np.float64) ** 2).sum(-1).astype(dtype)
     y_norm = np.einsum("btlc,btlc->btl", packed, packed, dtype=np.float64, casting="same_kind").astype(dtype)
-    out = np.empty((nq, len(packed) * lanes), dtype)
+    out: np.ndarray = np.empty((nq, len(packed) * lanes), dtype)
     step = _kernel(np.dtype(dtype).name)
 
     def one(b: int) -> None:

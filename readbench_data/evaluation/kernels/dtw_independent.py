@@ -41,11 +41,11 @@ def dtw_independent(
     n, ty, _ = y.shape
     lanes = LANES[np.dtype(dtype)]
     r = max(tx, ty) if radius is None else radius
-    queries = np.ascontiguousarray(x.transpose(0, 2, 1), dtype)
-    packed = np.ascontiguousarray(blocks(y, lanes).transpose(3, 0, 2, 1), dtype)
+    queries: np.ndarray = np.ascontiguousarray(x.transpose(0, 2, 1), dtype)
+    packed: np.ndarray = np.ascontiguousarray(blocks(y, lanes).transpose(3, 0, 2, 1), dtype)
     xp = np.ones((nq, channels), bool) if x_present is None else np.ascontiguousarray(x_present)
     yp = np.ones((n, channels), bool) if y_present is None else y_present
-    weights = np.ascontiguousarray(blocks(yp, lanes).transpose(2, 0, 1), dtype)
+    weights: np.ndarray = np.ascontiguousarray(blocks(yp, lanes).transpose(2, 0, 1), dtype)
     out = np.empty((nq, packed.shape[1] * lanes), dtype)
     _kernel(np.dtype(dtype).name)(queries, packed, xp, weights, r, out)
     return as_distance(out[:, :n])

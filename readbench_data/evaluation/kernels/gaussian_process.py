@@ -67,8 +67,8 @@ def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
     f = np.zeros(m)
     before = -np.inf
     lower = np.eye(m)
-    pi = np.empty(m)
-    root = np.empty(m)
+    pi: np.ndarray = np.zeros(m)
+    root = np.zeros(m)
     for _ in range(NEWTON_STEPS):
         pi = 1.0 / (1.0 + np.exp(-f))
         weight = pi * (1.0 - pi)
@@ -96,7 +96,8 @@ def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
     for i in range(len(LAMBDAS)):
         alpha = 1.0 / (2.0 * variance)
         spread = np.sqrt(alpha / (alpha + LAMBDAS[i] ** 2))
-        integral = np.sqrt(np.pi / alpha) * math.erf(LAMBDAS[i] * mean * spread) / (2.0 * np.sqrt(variance * 2.0 * np.pi))
+        reach = math.erf(LAMBDAS[i] * mean * spread)
+        integral = np.sqrt(np.pi / alpha) * reach / (2.0 * np.sqrt(variance * 2.0 * np.pi))
         total += COEFFICIENTS[i] * integral
     return total + 0.5 * COEFFICIENTS.sum()
 

@@ -5,16 +5,17 @@ The code of a word is its letters read as digits in base ``alphabet``, first let
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 from numba import njit, prange
-from scipy.stats import norm
 
 from readbench_data.evaluation.kernels.bm25 import DROPPED
 
 
 def gaussian_breakpoints(alphabet: int) -> np.ndarray:
     """Cuts of the standard normal into equally probable letters: float64 [alphabet - 1]."""
-    return np.asarray(norm.ppf(np.arange(1, alphabet) / alphabet))
+    return np.array([NormalDist().inv_cdf(i / alphabet) for i in range(1, alphabet)])
 
 
 def sax_words(series: np.ndarray, window: int, word: int, alphabet: int, flat: float = 1e-8) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.evaluation.code_version import code_version
+from readbench_data.codeversion import code_version
 from readbench_data.evaluation.task import View
 
 LABEL_FREE = "none"
@@ -77,7 +77,7 @@ class Method:
 
     def code_version(self) -> str:
         """Hash of the code of all parts, with the rule that turns scores into an order."""
-        return code_version([*(type(p).__module__ for p in self.parts()), "readbench_data.evaluation.ties"])
+        return code_version(*(type(p).__module__ for p in self.parts()), "readbench_data.evaluation.ties")
 
     def key(self) -> str:
         """A text that is equal for equal parameters and code: names a shared array."""

@@ -54,9 +54,7 @@ class DTWI(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         radius = int(self.band * queries.values.shape[1])
-        total = dtw_independent(
-            queries.values, corpus.values, radius, self.dtype, queries.present, corpus.present
-        )
+        total = dtw_independent(queries.values, corpus.values, radius, self.dtype, queries.present, corpus.present)
         return _over_common(total, queries, corpus)
 
 
@@ -72,8 +70,12 @@ class DTWD(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         radius = int(self.band * queries.values.shape[1])
-        total = _by_channel_set(queries, corpus, lambda x, y: dtw_dependent(x, y, radius, self.dtype))
-        return _over_common(total, queries, corpus)
+
+        def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+            one = x.shape[2] == 1  # a single channel is DTW-I, which needs no matrix products
+            return (dtw_independent if one else dtw_dependent)(x, y, radius, self.dtype)
+
+        return _over_common(_by_channel_set(queries, corpus, distance), queries, corpus)
 
 
 @dataclass(frozen=True)

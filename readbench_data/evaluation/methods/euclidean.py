@@ -48,10 +48,8 @@ def by_channel(windows: Aligned) -> np.ndarray:
     return np.ascontiguousarray(windows.values.transpose(0, 2, 1))
 
 
-@njit(parallel=True, cache=True, fastmath={"reassoc", "contract"})  # type: ignore[misc]
-def _euclidean(
-    x: np.ndarray, x_present: np.ndarray, y: np.ndarray, y_present: np.ndarray, out: np.ndarray
-) -> None:
+@njit(parallel=True, cache=True, fastmath={"reassoc", "contract"})
+def _euclidean(x: np.ndarray, x_present: np.ndarray, y: np.ndarray, y_present: np.ndarray, out: np.ndarray) -> None:
     nq, channels, steps = x.shape
     for n in prange(len(y)):
         for q in range(nq):

@@ -96,7 +96,7 @@ def _features(values: np.ndarray) -> np.ndarray:
 
 def _octaves(n: int) -> list[tuple[int, int]]:
     """Halving bands of n frequencies, from the highest down; the last takes what is left."""
-    bands = []
+    bands: list[tuple[int, int]] = []
     hi = n
     while hi > 0 and len(bands) < BANDS - 1:
         bands.append((hi // 2, hi))
