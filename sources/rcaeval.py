@@ -217,8 +217,6 @@ def _read_table(path: Path, names: list[str]) -> np.ndarray:
 def _explained(path: Path, names: list[str], error: Exception) -> BadInput:
     """Arrow's words with the row (counted from 0, without the header) and the column's own name."""
     text = _line(error)
-    if "Empty CSV file" in text:
-        return BadInput(path, "there is no row below the header")
     row = re.search(r"Row #(\d+):? ?", text)
     column = re.search(r"In CSV column #(\d+): ", text)
     if column is not None:

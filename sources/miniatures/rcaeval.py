@@ -88,16 +88,16 @@ SIZES = {"OB cpu": (49, 49), "OB delay": (57, 57), "SS": (57, 63), "TT": (198, 2
 
 
 def columns(system: str, service: str, fault: str, number: int) -> list[str]:
-    """The columns of one case: those of the faulty service, and a part of the others that moves with ``number``."""
+    """The columns of one case: all but some errors and disk metrics of idle services, others with each ``number``."""
     names = vocabulary(system, fault)
     key = f"OB {'delay' if fault in ('delay', 'loss') else 'cpu'}" if system == "OB" else system
     low, high = SIZES[key]
-    size = min(len(names), low + number % (high - low + 1))
-    own = [n for n in names if n.rpartition("_")[0] in (service, _front(system))]
-    rest = [n for n in names if n not in own]
-    start = (number * 17) % len(rest)
-    chosen = set(own + (rest[start:] + rest[:start])[: size - len(own)])
-    return [n for n in names if n in chosen]
+    absent = max(0, len(names) - (low + number % (high - low + 1)))
+    busy = (service, _front(system))
+    idle = [n for n in names if n.endswith(("_error", "_diskio")) and n.rpartition("_")[0] not in busy]
+    start = (number * 17) % max(len(idle), 1)
+    left_out = set((idle[start:] + idle[:start])[:absent])
+    return [n for n in names if n not in left_out]
 
 
 def write(folder: Path, seed: int = 42) -> None:
@@ -164,7 +164,7 @@ def _front(system: str) -> str:
     return {"OB": "frontend", "SS": "front-end", "TT": "ts-ui-dashboard-service"}[system]
 
 
-LEVELS = {"cpu": 0.3, "mem": 1.2, "load": 2.0, "workload": 2.0, "latency": 0.4, "error": 0.0, "diskio": 0.2}
+LEVELS = {"cpu": 0.3, "mem": 1.2, "load": 2.0, "workload": 2.0, "latency": 0.4, "error": 0.0, "diskio": 0.0}
 
 
 def behaviour(
@@ -184,7 +184,7 @@ def behaviour(
         base = level * (1 + 0.1 * np.sin(2 * np.pi * t / rng.integers(60, 400) + rng.uniform(0, 6)))
         values = base + rng.normal(0, 0.05, rows)
         since = (t[onset:] - onset) / 256
-        size = rng.uniform(0.6, 1.4)
+        size = rng.uniform(0.75, 1.25)
         values[onset:] += size * _fault_shape(fault, kind, service == faulty, since, rng)
         values = np.maximum(values, 0)
         if fault == "loss" and kind == "latency" and service == faulty:
@@ -192,32 +192,32 @@ def behaviour(
     elif rng.random() < 0.7:
         values = np.full(rows, level)
     else:
-        values = np.repeat(level * rng.uniform(0.9, 1.1, rows // 15 + 1), 15)[:rows]
+        values = np.repeat(level * rng.uniform(0.97, 1.03, rows // 15 + 1), 15)[:rows]
     return np.round(values, 3)
 
 
 def _fault_shape(fault: str, kind: str, own: bool, since: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """What a fault adds to a metric, by windows since the onset."""
+    """What a fault adds to a metric, by windows since the onset. The front shows how the whole system suffers."""
     rise = np.minimum(since * 4, 1)
     wave = np.sin(2 * np.pi * since * rng.uniform(5, 7))
+    burst = rise * (since * 20 % 1 < 0.5)
     shapes = {
-        ("cpu", "cpu"): (rise * (1 + 0.2 * wave)) if own else 0.2 * rise,
+        ("cpu", "cpu"): 0.6 * rise * (1 + 0.2 * wave),
         ("cpu", "latency"): 0.5 * rise,
-        ("mem", "mem"): (since if own else 0.1 * since),
+        ("mem", "mem"): 0.5 * since,
         ("mem", "latency"): 0.3 * since,
-        ("disk", "diskio"): rise * (since * 20 % 1 < 0.5),
-        ("disk", "cpu"): -0.15 * rise,
-        ("disk", "error"): 0.7 * rise * (since * 20 % 1 < 0.5),
-        ("delay", "latency"): 1.2 * rise if own else rise,
-        ("delay", "load"): -0.6 * rise,
-        ("delay", "workload"): -0.6 * rise,
-        ("loss", "latency"): 0.6 * rise * (1 + wave),
+        ("disk", "diskio"): 0.6 * burst,
+        ("disk", "error"): 0.7 * burst,
+        ("delay", "latency"): 0.8 * rise,
+        ("delay", "load"): -0.7 * rise,
+        ("delay", "workload"): -0.7 * rise,
+        ("loss", "latency"): 0.4 * rise * (1 + wave),
         ("loss", "error"): 0.9 * rise,
-        ("loss", "load"): -0.8 * rise * (1 + wave) / 2,
-        ("loss", "workload"): -0.8 * rise * (1 + wave) / 2,
+        ("loss", "load"): -0.6 * rise * (1 + wave),
+        ("loss", "workload"): -0.6 * rise * (1 + wave),
     }
     shape: np.ndarray = shapes.get((fault, kind), 0 * since)
-    return shape
+    return shape * (0.5 if own else 1.2)
 
 
 def _write_others(folder: Path) -> None:
