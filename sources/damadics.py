@@ -1,0 +1,334 @@
+"""DAMADICS: three control valves of the Lublin sugar factory, 32 channels every second, 19 injected fault events.
+
+One text file a day (``DDMMYYYY.txt``, 33 columns, no header), in four zip archives or unpacked. The files hold no
+labels: they come from the published table of events. Half of the events are shorter than a window, so a window
+in which Normal has the majority still belongs to an event of which it holds the larger part.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.curation import Curation
+from readbench_data.errors import BadInput, NoData
+from readbench_data.files import FileSet, Located
+from readbench_data.labeling import LabelMap
+from readbench_data.recording import Clock, Event, Evidence, Recording, UnitSpans
+from readbench_data.source import Licence, Printed, RemoteFile, Source
+from sources.formats.number_table import read_number_table
+
+URL = "https://iair.mchtr.pw.edu.pl/content/download/"
+DAY_SECONDS = 86_400
+DAYS = 25
+"""Daily files of the complete set, 27 October to 23 November 2001."""
+
+FAULTS = {
+    "f16": "f16 positioner supply pressure drop",
+    "f17": "f17 unexpected pressure change across the valve",
+    "f18": "f18 fully or partly opened bypass valves",
+    "f19": "f19 flow rate sensor fault",
+}
+ARCHIVES = {
+    "Lublin_all_data_part1.zip": ("163/817", "4fea6d279b1077bc51a15a21170144125e9e973214de57b1f8b622e16ba774a3"),
+    "Lublin_all_data_part2.zip": ("164/821", "5e23c3b0e5adcb50541704024846d54f33bc374e1fd36f50b1043a663dfba803"),
+    "Lublin_all_data_part3.zip": ("165/825", "2e961f290e3a7fdd3ebf3e2688af207cd1affef065aae13e3fb68755f7ee9628"),
+    "Lublin_all_data_part4.zip": ("166/829", "d8a61f82c3b66df5f566bc8c78060db678cc886ab94f4059bab5de3b68784cf2"),
+}
+"""Archive -> place below the download address, and SHA-256."""
+
+FAULT_DAYS = {
+    "30102001.txt": "75706a15cff60b132ae7fd291ce08a06bb0ef0df6ed65a15cb05fe18889363d1",
+    "09112001.txt": "b3af2f899fe23c2826a0821fd9024a9dcc6c1a7f99e2191b752bb6b4a218d488",
+    "17112001.txt": "2744046eedf781c157f0bc02db96be2b3651063112d04d2e80f56260594b1538",
+    "20112001.txt": "8ce1310dcfb8f4907aecc2414dc8dbd013b382cf9fc08e45b2e740b74f9fec79",
+}
+TABLES = Path(__file__).parent / "tables"
+
+
+@dataclass(frozen=True)
+class TableEvent:
+    """A row of the table of events: seconds of its day; ``end`` None for the one that is left open."""
+
+    number: str
+    day: str
+    actuator: str
+    code: str
+    start: int
+    end: int | None
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (TABLES / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+EVENTS = tuple(
+    TableEvent(r["event"], r["day"], r["actuator"], r["code"], int(r["start"]), int(r["end"]) if r["end"] else None)
+    for r in _rows("damadics_events.csv")
+)
+CHANNELS = tuple(r["channel"] for r in _rows("damadics_channels.csv"))
+ACTUATOR_CHANNELS = {
+    actuator: tuple(r["channel"] for r in _rows("damadics_channels.csv") if r["actuator"] == actuator)
+    for actuator in "123"
+}
+
+
+def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+    """Daily files, unpacked or in archives; a day that is there twice is read from its text file."""
+    archives, texts = files.glob("Lublin_all_data_part*.zip"), files.glob("*.txt")
+    days = _days(files, (*texts, *archives))
+    if not days:
+        other = ", ".join(PurePosixPath(n).name for n in files.glob("*.mat"))
+        hint = f" ({other}: simulated or single-hour data in another layout, without labels)" if other else ""
+        raise NoData(f"no daily file DDMMYYYY.txt and no Lublin_all_data_part*.zip{hint}")
+    used = {file for file, _ in days.values()}
+    ignored = {
+        name: "every day in it is read from another file" if name in archives else "a second copy of a day"
+        for name in (*archives, *(t for t in texts if _day(t)))
+        if name not in used
+    }
+    missing = [f"{name} (a day with fault events)" for name in FAULT_DAYS if _day(name) not in days]
+    if len(days) < DAYS:
+        missing.append(f"{DAYS - len(days)} of {DAYS} daily files in all")
+    return Located(tuple(dict.fromkeys(file for file, _ in days.values())), ignored, tuple(missing))
+
+
+def _days(files: FileSet, names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Day -> (file, member of the archive or nothing), by date; the first place a day is found in."""
+    found: dict[str, tuple[str, str]] = {}
+    for name in names:
+        members = _members(files, name) if name.endswith(".zip") else ("",)
+        for member in members:
+            day = _day(member or name)
+            if day:
+                found.setdefault(day, (name, member))
+    return {day: found[day] for day in sorted(found, key=_date)}
+
+
+def _day(name: str) -> str:
+    """``30102001`` of a daily file, nothing of any other name."""
+    match = re.fullmatch(r"(\d{8})\.txt", PurePosixPath(name).name)
+    if match is None:
+        return ""
+    try:
+        _date(match[1])
+    except ValueError:
+        return ""
+    return match[1]
+
+
+def _date(day: str) -> date:
+    return date(int(day[4:]), int(day[2:4]), int(day[:2]))
+
+
+def _members(files: FileSet, archive: str) -> list[str]:
+    try:
+        with zipfile.ZipFile(files.path(archive)) as opened:
+            return sorted(opened.namelist())
+    except (zipfile.BadZipFile, OSError, EOFError) as error:
+        raise BadInput(files.path(archive), f"truncated or not a zip archive ({error})") from error
+
+
+def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+    """One recording a day, in order of date; a gap in the seconds breaks a day in two."""
+    for day, (name, member) in _days(files, located.inputs).items():
+        where = f"{files.path(name)}/{member}" if member else str(files.path(name))
+        table = read_number_table(_bytes(files, name, member), where)
+        if table.shape[0] == 0 or table.shape[1] != len(CHANNELS) + 1:
+            raise BadInput(where, f"{table.shape[0]} rows of {table.shape[1]} columns; a row has 33", row="line 1")
+        starts, stops = _unbroken(table[:, 0], where)
+        for number, (first, last) in enumerate(zip(starts, stops, strict=True)):
+            begin = int(table[first, 0])
+            evidence, unit = _evidence(day, begin, last - first, options)
+            yield Recording(
+                recording_id=day if number == 0 else f"{day}/{number + 1}",
+                values=table[first:last, 1:],
+                channels=CHANNELS,
+                evidence=evidence,
+                unit=unit,
+                source_file=name,
+                source_sha256=files.sha256(name),
+                clock=Clock(start=np.datetime64(_date(day)) + np.timedelta64(begin, "s"), step=1.0),
+                first_row=first,
+            )
+
+
+def _bytes(files: FileSet, name: str, member: str) -> bytes:
+    if not member:
+        return files.read_bytes(name)
+    try:
+        with zipfile.ZipFile(io.BytesIO(files.read_bytes(name))) as opened:
+            return opened.read(member)
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
+        raise BadInput(files.path(name), f"{member} cannot be unpacked ({error})") from error
+
+
+def _unbroken(seconds: np.ndarray, where: str) -> tuple[list[int], list[int]]:
+    """Rows at which stretches of one row a second start and stop."""
+    bad = np.flatnonzero(~((seconds >= 0) & (seconds < DAY_SECONDS) & (seconds == np.floor(seconds))))
+    if bad.size:
+        raise BadInput(where, f"second {seconds[bad[0]]:g} is none of 0 to 86399", row=f"line {bad[0] + 1}")
+    step = np.diff(seconds)
+    back = np.flatnonzero(step <= 0)
+    if back.size:
+        row = int(back[0]) + 1
+        raise BadInput(where, f"second {seconds[row]:g} after {seconds[row - 1]:g}", row=f"line {row + 1}")
+    breaks = (np.flatnonzero(step != 1) + 1).tolist()
+    return [0, *breaks], [*breaks, len(seconds)]
+
+
+def _evidence(day: str, begin: int, steps: int, options: Mapping[str, object]) -> tuple[Evidence, str | UnitSpans]:
+    """Events and split units of ``steps`` seconds of a day from second ``begin`` on."""
+    open_end, inclusive = int(str(options["open_event_end"])), bool(options["end_inclusive"])
+    events = [
+        Event(
+            code=e.code,
+            start=e.start - begin,
+            stop=(open_end if e.end is None else e.end + inclusive) - begin,
+            event_id=e.number,
+            rca_target=f"actuator {e.actuator}",
+            rca_affected=ACTUATOR_CHANNELS[e.actuator],
+        )
+        for e in sorted(EVENTS, key=lambda e: (e.start, e.number))
+        if e.day == day
+    ]
+    days = options["unlabelled_days"]
+    hidden = isinstance(days, (list, tuple)) and day in days
+    inside = [e for e in events if e.start < steps and e.stop > 0]
+    return Evidence.events(inside, [(0, steps)] if hidden else []), _units(
+        day, inside, steps, int(str(options["margin"]))
+    )
+
+
+def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | UnitSpans:
+    """One unit a group of events whose windows could share a row; the rest of the day is a unit of its own."""
+    groups: list[list[Event]] = []
+    for event in events:
+        if groups and event.start - max(e.stop for e in groups[-1]) < 2 * margin:
+            groups[-1].append(event)
+        else:
+            groups.append([event])
+    if not groups:
+        return day
+    rest = f"{day}/rest"
+    starts, names = [0], [rest]
+    for group in groups:
+        begin = max(group[0].start - margin, 0)
+        end = min(max(e.stop for e in group) + margin, steps)
+        name = f"{day}/event-{'-'.join(e.event_id for e in group)}"
+        if begin == starts[-1]:
+            names[-1] = name
+        else:
+            starts.append(begin)
+            names.append(name)
+        if end < steps:
+            starts.append(end)
+            names.append(rest)
+    return UnitSpans(tuple(starts), tuple(names))
+
+
+SOURCE = Source(
+    name="damadics",
+    title="DAMADICS: actuator data of the Lublin sugar factory",
+    row=3,
+    domain="Industrial / control",
+    description="Recorded process data of three electro-pneumatic control valves over 25 days of autumn 2001, with "
+    "19 artificial faults of four kinds on four days. (Not the simulated benchmark of the same project.)",
+    homepage="https://iair.mchtr.pw.edu.pl/Damadics",
+    licence=Licence(
+        "none stated",
+        "https://iair.mchtr.pw.edu.pl/Damadics",
+        redistributable=False,
+        note="The publisher states no licence: rows are for your own use and are not published.",
+    ),
+    citation="""@article{bartys2006introduction,
+  author  = {Barty\\'{s}, Micha\\l{} and Patton, Ron and Syfert, Micha\\l{} and de las Heras, Salvador and
+             Quevedo, Joseba},
+  title   = {Introduction to the {DAMADICS} actuator {FDI} benchmark study},
+  journal = {Control Engineering Practice},
+  volume  = {14},
+  number  = {6},
+  pages   = {577--596},
+  year    = {2006}
+}
+@inproceedings{syfert2003development,
+  author    = {Syfert, Micha\\l{} and Patton, Ron and Barty\\'{s}, Micha\\l{} and Quevedo, Joseba},
+  title     = {Development and application of methods for actuator diagnosis in industrial control systems
+               ({DAMADICS}): a benchmark study},
+  booktitle = {IFAC SAFEPROCESS},
+  year      = {2003}
+}""",
+    evidence="the publisher's table of 19 fault events, seconds of their day",
+    rule="short_fault",
+    labels=LabelMap(FAULTS),
+    curation=Curation(missing="fill"),
+    config=DatasetConfig(
+        length=256,
+        stride=32,
+        test_fraction=0.3,
+        options={
+            "open_event_end": DAY_SECONDS,
+            "end_inclusive": True,
+            "unlabelled_days": ["27102001"],
+            "margin": 255,
+        },
+    ),
+    unit="fault event; events whose windows could share a row are one unit, the rest of a day is another",
+    row_unit="line (from 0) of the daily text file",
+    locate=locate,
+    read=read,
+    remote=tuple(
+        RemoteFile(name, f"{URL}{place}/file/{name}", sha256=digest, unpack=True)
+        for name, (place, digest) in ARCHIVES.items()
+    ),
+    known_sha256={name: digest for name, (_, digest) in ARCHIVES.items()} | FAULT_DAYS,
+    text_files=("*.txt",),
+    sampling_rate_hz=1.0,
+    printed=Printed("32", 256, 4, (1000, 1111, 1250), 18, 308.8, 83.9),
+    marks={
+        "length": PRINTED,
+        "stride": OURS,
+        "rule": PRINTED,
+        "classes": RECOVERED,
+        "channels": RECOVERED,
+        "curation": PRINTED,
+        "unit": OURS,
+        "split": OURS,
+        "options.open_event_end": OURS,
+        "options.end_inclusive": OURS,
+        "options.unlabelled_days": OURS,
+        "options.margin": OURS,
+    },
+    label_notes=(
+        "Stride 32 (ours): a coarser grid does not fill the printed corpus of 1000.",
+        "Event 13 has no end in the table: it is taken to last until midnight (ours), which makes f17 by far the "
+        "largest class, as the printed imbalance of 83.9 asks for.",
+        "The end of an event is taken to be its last second (ours; public code disagrees).",
+        "Units (ours): events less than 510 s apart are one unit, so that no window of one unit shares a row with a "
+        "window of another that holds a fault. `margin` is the window length less 1 and grows with it.",
+        "27 October had 20 minutes of manual control at an unknown time: that day is unlabelled (ours).",
+        "rca_target is the actuator, rca_affected its channels; the other two actuators are healthy then.",
+    ),
+    traps=(
+        "The codes follow the later fault list (02March2002); an older document numbers the same faults differently.",
+        "Event 13 is left open in the table: setting open_event_end.",
+        "In the f19 events of actuator 2 the flow in the file is fault-free; only the control loop shows the fault.",
+        "Parts 2 to 4 are downloaded from their own addresses, not from 163/817, which circulates for all of them.",
+        "The files have no header: line 0 is data.",
+        "The manual control of 27 October is no normal operation: setting unlabelled_days.",
+        "Text NaN is missing; CV and X of actuator 1 are in percent of valve closing and are kept so.",
+        "The simulated DABLib benchmark is another data set: its files are not read.",
+        "The table of events is not in order of time: it is sorted by day and second.",
+    ),
+    checksum_note="The site publishes none; those checked come from users' pinned downloads.",
+)
