@@ -64,7 +64,7 @@ def describe_entry(release: Path, entry_id: str) -> str:
         "",
         f"source file   {row['source_file']}  (sha256 {row['source_sha256']})",
         f"recording     {row['recording_id']}",
-        f"rows          {row['row_start']:,} to {row['row_stop']:,} (half-open, the file's own unit)",
+        f"{dataset['row_unit'] + 's':14}{row['row_start']:,} to {row['row_stop']:,} (half-open)",
         f"to re-derive  {row['context_start']:,} to {row['context_stop']:,}",
         f"time          {row['time_start'] or '-'} to {row['time_stop'] or '-'}",
         f"filled        {100 * row['filled_fraction']:.2f} % of its cells; sentinels masked: {row['sentinel_count']}",

@@ -26,6 +26,7 @@ from readbench_data.labeling import LabelMap, Rule
 from readbench_data.recording import Evidence, Recording
 from readbench_data.release import layout
 from readbench_data.release.parquet import AUDIT_SCHEMA, Entry, Written, write_entries, write_table
+from readbench_data.release.pool import write_pool
 from readbench_data.sampling import compose
 from readbench_data.shards import SUMMARY_SCHEMA, SegmentWriter, iter_segments, read_segments, summarise
 from readbench_data.source import Source
@@ -284,9 +285,9 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
     if lane.pool:
         lane.progress("writing the pool")
         kept = audit.filter(pl.col("outcome") != "dropped")
-        with lane.store.open_write(f"{place}/pool/pool.parquet") as stream:
-            entries = _stream_entries(lane, index, kept)
-            written[layout.data(lane.name, "pool/pool.parquet")] = write_entries(stream, lane.name, entries)
+        entries = _stream_entries(lane, index, kept)
+        parts = write_pool(lane.store, f"{place}/pool", lane.name, entries, _value_bytes(index, kept))
+        written |= {layout.data(lane.name, f"pool/{name}"): part for name, part in parts.items()}
     table = audit.to_arrow().cast(AUDIT_SCHEMA)
     with lane.store.open_write(f"{place}/audit.parquet") as stream:
         written[layout.audit(lane.name)] = write_table(stream, table)
@@ -324,6 +325,12 @@ def _audit_frame(index: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
         outcome=pl.col("outcome").fill_null("dropped"),
         reason=pl.coalesce("label_reason", "reason"),
     ).select(AUDIT_SCHEMA.names)
+
+
+def _value_bytes(index: pl.DataFrame, rows: pl.DataFrame) -> int:
+    """Bytes of the values of the given windows."""
+    cells = (pl.col("stop") - pl.col("start")) * pl.col("channels").list.len()
+    return 4 * int(index.join(rows.select("entry_id"), on="entry_id", how="semi").select(cells.sum()).item())
 
 
 def _cut(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> dict[str, Entry]:

@@ -59,7 +59,7 @@ def build_release(
         reasons = "; ".join(f"{n}: {lane['reason']}" for n, lane in lanes.items() if lane["reason"])
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
     store.remove(staging)
-    datasets = {name: _describe(lane) for name, lane in lanes.items()}
+    datasets = {name: _describe(lane, sources[name]) for name, lane in lanes.items()}
     composition: dict[str, Any] = {"version": version, "datasets": {}}
     for name, lane in lanes.items():
         composition["datasets"][name] = _compose(store, sources[name], lane)
@@ -114,7 +114,7 @@ def _inside(path: str, name: str) -> str:
     return "audit.parquet" if path == layout.audit(name) else path.removeprefix(f"data/{name}/")
 
 
-def _describe(lane: dict[str, Any]) -> dict[str, Any]:
+def _describe(lane: dict[str, Any], source: Source) -> dict[str, Any]:
     """A dataset's part of the manifest."""
     base: dict[str, Any] = {"status": lane["status"], "reason": lane["reason"], "origin": None, "partial": False}
     if lane["status"] != "ok":
@@ -129,6 +129,8 @@ def _describe(lane: dict[str, Any]) -> dict[str, Any]:
         "ignored": raw["ignored"],
         "source_files": {i["path"]: {"sha256": i["sha256"], "bytes": i["bytes"]} for i in raw["inputs"]},
         "checksums_verified": len(raw["verified"]),
+        "licence": source.licence.name,
+        "row_unit": source.row_unit,
         "settings": lane["settings"],
         "config": lane["config"],
         "rule": lane["rule"],
@@ -155,7 +157,7 @@ def _compose(store: Store, source: Source, lane: dict[str, Any]) -> dict[str, An
     }
     if lane["status"] != "ok":
         return out | {"built": None, "origin": None, "partial": False}
-    described = _describe(lane)
+    described = _describe(lane, source)
     tables = {file: _shapes(store, f"{lane['place']}/{file}") for file in (layout.QUERIES, layout.ANOMALIES)}
     levels = [int(rho) for rho in lane["wanted_normals"]]
     normals = {

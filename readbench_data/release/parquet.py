@@ -112,6 +112,16 @@ def row_groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
 
 def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> Written:
     """Stream entries into a Parquet file, one row group in memory at a time."""
+    return _write(stream, (entries_table(dataset, group) for group in row_groups(entries)))
+
+
+def write_entry_tables(stream: IO[bytes], table: pa.Table) -> Written:
+    """A table of the entry schema as one Parquet file, in row groups of bounded size."""
+    rows = max(1, int(table.num_rows * ROW_GROUP_BYTES // max(table.nbytes, 1)))
+    return _write(stream, (table.slice(start, rows) for start in range(0, table.num_rows, rows)))
+
+
+def _write(stream: IO[bytes], groups: Iterable[pa.Table]) -> Written:
     state = ContentHash(ENTRY_SCHEMA)
     rows = 0
     with pq.ParquetWriter(
@@ -125,11 +135,10 @@ def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> 
         write_page_index=True,
         write_statistics=True,
     ) as writer:
-        for group in row_groups(entries):
-            table = entries_table(dataset, group)
-            writer.write_table(table, row_group_size=len(group))
+        for table in groups:
+            writer.write_table(table, row_group_size=table.num_rows)
             state.update(table)
-            rows += len(group)
+            rows += table.num_rows
     return Written(rows, state.hexdigest())
 
 
