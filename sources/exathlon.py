@@ -47,7 +47,7 @@ COMPONENT = {
 """The part of the system that the ground truth's type names as the root cause."""
 
 _TRACE = re.compile(r"(?P<app>\d+)_(?P<type>[0-5])_(?P<rate>\d+)_(?P<number>\d+)")
-_PART = re.compile(r"\.z\d\d")
+_PART = re.compile(r"\.z\d{2,}")
 
 
 def _lines(name: str) -> list[dict[str, str]]:

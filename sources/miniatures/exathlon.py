@@ -93,7 +93,7 @@ TRACES = (
         "8_5_1000000_83",
         13.0,
         2300,
-        [("executor_failure", "", 500, 0, 150), ("unknown", "", 1300, 59, None), ("driver_failure", "", 1359, 0, 69)],
+        [("executor_failure", "", 500, 0, 150), ("unknown", "", 1281, 59, None), ("driver_failure", "", 1340, 0, 69)],
         order=1,
     ),
     Trace("6_5_1000000_93", 14.0, 1500, [("driver_failure", "", 800, 0, 63)]),
