@@ -66,7 +66,7 @@ def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
     y = positive.astype(np.float64)
     f = np.zeros(m)
     before = -np.inf
-    lower = np.eye(m)
+    lower: np.ndarray = np.eye(m)
     pi: np.ndarray = np.zeros(m)
     root = np.zeros(m)
     for _ in range(NEWTON_STEPS):

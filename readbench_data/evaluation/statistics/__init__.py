@@ -1,0 +1,1 @@
+"""What may be claimed from a table of scores: tests over datasets, intervals, and their figure."""
