@@ -29,6 +29,25 @@ def raw_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     ]
 
 
+def spec(asset: dg.AssetKey, name: str, why: str) -> dg.AssetCheckSpec:
+    """A check of one of the assets after the lanes, which have no suite. It warns and stops nothing."""
+    return dg.AssetCheckSpec(name, asset=asset, description=why)
+
+
+def result(
+    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: dict[str, Any]
+) -> dg.AssetCheckResult:
+    """Result of a check made by :func:`spec`."""
+    return dg.AssetCheckResult(
+        check_name=declared[0],
+        asset_key=asset,
+        passed=passed,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=declared[1],
+        metadata={name: _shown(value) for name, value in observed.items()},
+    )
+
+
 def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
     """Outcomes of a suite (plain data) as check results."""
     for outcome in outcomes:
@@ -38,8 +57,12 @@ def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.A
             passed=outcome["passed"],
             severity=dg.AssetCheckSeverity.ERROR if outcome["blocking"] else dg.AssetCheckSeverity.WARN,
             description=outcome["description"],
-            metadata={"observed": dg.MetadataValue.json(outcome["observed"])},
+            metadata={name: _shown(value) for name, value in outcome["observed"].items()},
         )
+
+
+def _shown(value: Any) -> Any:
+    return value if isinstance(value, (int, float, str)) else dg.MetadataValue.json(value)
 
 
 def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> Iterator[dg.AssetCheckResult]:

@@ -32,13 +32,13 @@ def histogram(counts: Mapping[str, int], title: str) -> str:
 
 
 def windows_by_class(examples: Mapping[str, np.ndarray], title: str) -> str:
-    """One window ([T][C]) of each class, up to six channels of it, as Markdown with an embedded PNG."""
+    """One window ([T][C]) of each class, up to six channels of it one below the other, as Markdown with a PNG."""
     from matplotlib.figure import Figure
 
     names = sorted(examples)[:12]
     columns = min(3, len(names)) or 1
     rows = -(-len(names) // columns) or 1
-    figure = Figure(figsize=(2.6 * columns, 0.3 + 1.15 * rows), dpi=_DPI, layout="constrained")
+    figure = Figure(figsize=(2.6 * columns, 0.3 + 1.5 * rows), dpi=_DPI, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat:
         axes.set_axis_off()
@@ -46,7 +46,8 @@ def windows_by_class(examples: Mapping[str, np.ndarray], title: str) -> str:
         window = examples[name]
         shown = window[:, _liveliest(window)]
         spread = np.ptp(shown, axis=0)
-        axes.plot((shown - shown.min(axis=0)) / np.where(spread > 0, spread, 1), linewidth=0.8)
+        level = (shown - shown.min(axis=0)) / np.where(spread > 0, spread, 1)
+        axes.plot(level - 1.15 * np.arange(level.shape[1]), linewidth=0.7, color=FAULT)
         axes.set_title(_short(name), fontsize=8, loc="left", color=INK)
     figure.suptitle(title, fontsize=9, x=0.01, ha="left", color=INK)
     return _markdown(figure, f"{title}: {', '.join(names)}")

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 import expectations
 from assets import checks, figures
+from assets.columns import table_schema
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
@@ -115,6 +116,7 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
             ),
             lambda record: {
                 "dagster/row_count": record["counts"]["segments"],
+                "data": _told(lane),
                 **record["counts"],
             },
         )
@@ -143,10 +145,12 @@ def _windows(source: Source) -> dg.AssetsDefinition:
         def metadata(record: stages.Record) -> dict[str, Any]:
             return {
                 "dagster/row_count": record["counts"]["windows"],
-                "dagster/column_schema": _schema(INDEX_SCHEMA),
-                "classes": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
+                "dagster/column_schema": table_schema(INDEX_SCHEMA),
+                "data": _told(lane),
+                "classes": _bars(record["classes"]),
+                "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
                 "votes": _vote_table(lane),
-                "dropped": dg.MetadataValue.json(record["dropped"]),
+                "dropped": _bars(record["dropped"]),
                 "segments_shorter_than_a_window": record["counts"]["short_segments"],
             }
 
@@ -157,6 +161,23 @@ def _windows(source: Source) -> dg.AssetsDefinition:
         yield from _gated(key, lambda: stages.windows(lane, gate), metadata)
 
     return windows
+
+
+def _told(lane: stages.Lane) -> str:
+    """Where the data come from, in the words a reader must see beside numbers."""
+    miniature = lane.files.origin == "miniature"
+    return "miniature: generated stand-ins, not READ-Bench" if miniature else lane.files.origin
+
+
+def _bars(counts: dict[str, int]) -> dg.MetadataValue:
+    """Counts by name with a bar each, shown at once where a picture is one click away; most first."""
+    if not counts:
+        return dg.MetadataValue.text("none")
+    most = max(counts.values())
+    rows = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:40]
+    return dg.MetadataValue.table(
+        [dg.TableRecord({"name": n, "windows": c, "": "█" * max(1, round(20 * c / most))}) for n, c in rows]
+    )
 
 
 def _vote_table(lane: stages.Lane) -> dg.MetadataValue:
@@ -202,14 +223,17 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
             }
             return {
                 "dagster/row_count": sum(f["rows"] for p, f in record["files"].items() if p.startswith("data/")),
-                "dagster/column_schema": _schema(AUDIT_SCHEMA),
-                "corpus": dg.MetadataValue.md(figures.histogram(counts[layout.ANOMALIES], "corpus anomalies")),
-                "queries": dg.MetadataValue.md(figures.histogram(counts[layout.QUERIES], "queries")),
-                "examples": dg.MetadataValue.md(
+                "dagster/column_schema": table_schema(AUDIT_SCHEMA),
+                "data": _told(lane),
+                "corpus": _bars(counts[layout.ANOMALIES]),
+                "queries": _bars(counts[layout.QUERIES]),
+                "corpus_picture": dg.MetadataValue.md(figures.histogram(counts[layout.ANOMALIES], "corpus anomalies")),
+                "queries_picture": dg.MetadataValue.md(figures.histogram(counts[layout.QUERIES], "queries")),
+                "one_window_per_class": dg.MetadataValue.md(
                     figures.windows_by_class(_examples(lane, record), "one window per class")
                 ),
-                "outcomes": dg.MetadataValue.json(record["outcomes"]),
-                "reasons": dg.MetadataValue.json(record["reasons"]),
+                "outcomes": _bars(record["outcomes"]),
+                "reasons": _bars(record["reasons"]),
                 "shortfall_of_normals": dg.MetadataValue.json(record["shortfall"]),
                 "classes_without_query": dg.MetadataValue.json(record["without_query"]),
             }
@@ -252,10 +276,6 @@ def _examples(lane: stages.Lane, record: stages.Record) -> dict[str, np.ndarray]
         if label not in found:
             found[label] = unnest(table["ts_values"].slice(row, 1).combine_chunks())[0]
     return found
-
-
-def _schema(schema: Any) -> dg.TableSchema:
-    return dg.TableSchema(columns=[dg.TableColumn(field.name, str(field.type)) for field in schema])
 
 
 def _gated(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
+import polars as pl
 
 import expectations
 import sources
@@ -20,7 +21,7 @@ from expectations import projections
 from readbench_data.codeversion import code_version
 from readbench_data.publish import publish_local
 from readbench_data.release import layout
-from readbench_data.release.build import build_release
+from readbench_data.release.build import build_release, release_content
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.verify import verify
 from readbench_data.store import Store
@@ -28,6 +29,10 @@ from readbench_data.store import Store
 GROUP = "release"
 RELEASE, PUBLISHED = dg.AssetKey("release"), dg.AssetKey("published")
 EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
+SAME_CONTENT = ("same_content", "what is published is what was released")
+ALL_SCORED = ("all_scored", "no method failed on a dataset that has data")
+ABOVE_RANDOM = ("above_random", "the best method stands above the random floor")
+PLACES = ("release", "published")
 RELEASE_CODE = ("readbench_data.release.build", "readbench_data.release.card")
 
 
@@ -92,12 +97,18 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"file"},
         code_version=code_version("readbench_data.publish"),
+        check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
         description="The release in a versioned local folder. `readbench publish` brings it to other targets.",
     )
     def published(workspace: Workspace) -> dg.MaterializeResult:
         report("published: copying to the local versioned folder")
         receipt = publish_local(workspace.store, workspace.release_version)
-        return dg.MaterializeResult(metadata={k: v for k, v in receipt.items() if v is not None})
+        manifests = [workspace.store.read_json(f"{f}/{workspace.release_version}/{layout.MANIFEST}") for f in PLACES]
+        same = len({release_content(manifest) for manifest in manifests}) == 1
+        return dg.MaterializeResult(
+            metadata={k: v for k, v in receipt.items() if v is not None},
+            check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": receipt["content"]})],
+        )
 
     @dg.asset(
         key=EVALUATION,
@@ -105,6 +116,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"numpy"},
         code_version=code_version("readbench_data.evaluation"),
+        check_specs=[checks.spec(EVALUATION, *ALL_SCORED)],
         description="Rankings and scores of the default methods at the three pollution levels, one unit of work per "
         "method, dataset and level; what is stored already is not run again.",
     )
@@ -112,9 +124,15 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         from readbench_data.evaluation import evaluate
 
         result = evaluate(release_folder(workspace), evaluation_folder(workspace), progress=report)
-        rows = result.rows
+        rows, counts = result.rows, result.counts()
         return dg.MaterializeResult(
-            metadata={"dagster/row_count": rows.height, "methods": dg.MetadataValue.json(sorted(set(rows["method"])))}
+            metadata={
+                "dagster/row_count": rows.height,
+                "data": dg.MetadataValue.json(sorted(set(rows["origin"].drop_nulls()))),
+                "methods": dg.MetadataValue.json(sorted(set(rows["method"]))),
+                **{f"units_{status}": n for status, n in sorted(counts.items())},
+            },
+            check_results=[checks.result(EVALUATION, ALL_SCORED, not counts.get("failed"), dict(counts))],
         )
 
     @dg.asset(
@@ -123,6 +141,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"markdown"},
         code_version=code_version("readbench_data.evaluation"),
+        check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
         description="Macro NDCG@10 at 0, 10 and 20 % Normal, and NDCG@10 per dataset.",
     )
     def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
@@ -131,9 +150,35 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         board = make(release_folder(workspace), evaluation_folder(workspace))
         text = board.to_text()
         workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.txt", text.encode())
-        return dg.MaterializeResult(metadata={"leaderboard": dg.MetadataValue.md(f"```\n{text}\n```")})
+        macro = board.macro()
+        floor = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
+        best = max(floor.values(), default=0.0)
+        return dg.MaterializeResult(
+            metadata={
+                "data": board.banner or "original files",
+                "ndcg_at_10": _board_table(macro),
+                "per_dataset": dg.MetadataValue.md(f"```\n{text}\n```"),
+            },
+            check_results=[
+                checks.result(LEADERBOARD, ABOVE_RANDOM, best > floor.get("Random", 0.0), {"best": best}),
+            ],
+        )
 
     return [release, published, evaluation, leaderboard]
+
+
+def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
+    """Macro NDCG@10 by method and level, shown at once; a blank where a method has no value."""
+    levels = {"rho0": "0 %", "rho10": "10 %", "rho20": "20 %"}
+    records = [
+        dg.TableRecord(
+            {"method": row["method"], "supervision": row["supervision"] or ""}
+            | {title: "" if row[name] is None else f"{row[name]:.3f}" for name, title in levels.items()}
+            | {"datasets": row["n"]}
+        )
+        for row in macro.iter_rows(named=True)
+    ]
+    return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("no results are stored")
 
 
 def _below(store: Store, path: str) -> str:

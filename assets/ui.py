@@ -54,7 +54,8 @@ def main(arguments: list[str] | None = None) -> int:
     home = prepare_home(data)
     print(f"Dagster UI: http://{HOST}:{given.port}   (it answers in about half a minute; Ctrl-C stops it)")
     print(f"data root {data}, runs and events in {home}", flush=True)
-    os.chdir(WORKSPACE.parent)
+    os.environ.setdefault("PYTHONWARNINGS", "ignore::FutureWarning")  # dagster recommends another tool at every start
+    os.chdir(home)  # elsewhere dagster says that it does not use the dagster.yaml it finds there
     words = command(given.port)
     os.execv(words[0], words)
 
