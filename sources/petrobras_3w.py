@@ -198,15 +198,14 @@ SOURCE = Source(
     remote=(
         RemoteFile(
             path="3w_dataset_2.0.0.zip",
-            url="https://api.figshare.com/v2/articles/29205836/files",
+            url="https://ndownloader.figshare.com/files/55019255",
             sha256="c037a6a9d5dcc9b2add7b9ea413f5cff367c57bad3a93faac1d1d32da27fcbea",
             unpack=True,
         ),
     ),
     manual=(
-        "The address is Figshare's listing of the article's files (JSON): download the one zip its download_url names "
-        "and unpack it into the dataset's folder. Version 1.x: articles 29205926 (1.0.0), 29205932 (1.1.0) and "
-        "29205947 (1.1.1), with the setting petrobras_3w.version=1.x."
+        "Version 2.0.0 is the zip of Figshare's article 29205836. Version 1.x: articles 29205926 (1.0.0), 29205932 "
+        "(1.1.0) and 29205947 (1.1.1), unpacked into a mirror and read with the setting petrobras_3w.version=1.x."
     ),
     download_bytes=1_740_000_000,
     checksum_note=(
