@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -74,6 +76,8 @@ def verify(release: Store) -> Report:
         manifest = release.read_json(layout.MANIFEST)
     except ValueError as error:
         raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not JSON ({error})") from error
+    if not isinstance(manifest, dict) or not {"version", "datasets", "files", "config"} <= manifest.keys():
+        raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not the manifest of a release")
     check = _Check(release, manifest, Report(manifest["version"]))
     check.files()
     for name, dataset in manifest["datasets"].items():
@@ -89,6 +93,16 @@ class _Check:
         self.manifest = manifest
         self.report = report
         self.by_path: dict[str, FileReport] = {}
+
+    @cached_property
+    def _composition(self) -> dict[str, Any]:
+        """What composition.json says was built, by dataset; nothing where it cannot be read."""
+        try:
+            stated = self.release.read_json(layout.COMPOSITION)["datasets"]
+            return {name: dataset["built"] for name, dataset in stated.items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            self.breach(layout.COMPOSITION, "schema_error", "cannot be read as the composition of a release")
+            return {}
 
     def breach(self, path: str, kind: str, words: str, count: int = 1) -> None:
         self._file(path).counts[kind] += count
@@ -112,6 +126,14 @@ class _Check:
                 self.breach(path, "checksum_error", "its sha256 is not the one in the manifest: the file was changed")
         for path in sorted(present - set(listed)):
             self.breach(path, "unlisted", "there but not listed in the manifest")
+        built = [name for name, dataset in self.manifest["datasets"].items() if dataset["status"] == "ok"]
+        audits, notes = {layout.audit(name) for name in built}, {layout.licence(name) for name in built}
+        for path in sorted((audits | notes | {layout.CARD, layout.COMPOSITION}) - set(listed)):
+            self.breach(path, "unlisted", "belongs to every release, but the manifest does not list it")
+        for path in listed:
+            room, _, rest = path.partition("/")
+            if (room == "data" and rest.split("/")[0] not in built) or (room == "audit" and path not in audits):
+                self.breach(path, "unlisted", "belongs to no dataset that the manifest calls built")
 
     def dataset(self, name: str, dataset: dict[str, Any]) -> None:
         """Entries, audit table and counts of one dataset."""
@@ -281,7 +303,7 @@ class _Check:
         lonely = sorted({c for c in queries["class_label"] if have[c] < floor})
         if lonely:
             self.breach(path, "label_error", f"queries of {lonely[0]} have fewer than {floor} relevant entries")
-        stated = self.release.read_json(layout.COMPOSITION)["datasets"][name]["built"]
+        stated = self._composition.get(name) or {}
         levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset["config"]["pollution"][1:]}
         built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels)
         if built != stated:
@@ -352,10 +374,23 @@ def _extras_problem(label: str, extras: str) -> str | None:
         return "extras is not JSON"
     if not isinstance(plain, dict):
         return "extras is not a JSON object"
-    told = [str(v) for v in plain.values()]
-    if label != NORMAL and len(label) > 2 and any(label in v for v in told):
-        return f"extras names the class {label!r}"
+    for told in _texts(plain):
+        if told == label or (label != NORMAL and len(label) > 2 and label in told):
+            return f"extras names the class {label!r}"
     return None
+
+
+def _texts(plain: object) -> Iterator[str]:
+    """Every key and value of plain data as text."""
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            yield str(key)
+            yield from _texts(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _texts(value)
+    else:
+        yield str(plain)
 
 
 def _content(table: pa.Table, schema: pa.Schema) -> str:

@@ -1,0 +1,18 @@
+"""Fixtures of the tests of the command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import built
+import pytest
+
+
+@pytest.fixture(scope="session")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
+    return built.lite(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built.mirror(tmp_path_factory)
