@@ -292,6 +292,7 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
     with lane.store.open_write(f"{place}/audit.parquet") as stream:
         written[layout.audit(lane.name)] = write_table(stream, table)
     return {
+        "raw": _require(lane, "raw"),
         "settings": {**asdict(lane.settings), "options": dict(lane.settings.options)},
         "config": {k: v for k, v in lane.config.to_json().items() if k != "datasets"},
         "rule": asdict(lane.rule),

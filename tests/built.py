@@ -205,14 +205,10 @@ def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     options = f"size={kilobytes}k"
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True
-    )
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
     try:
         yield folder
     finally:
         subprocess.run(["umount", "-l", str(folder)], check=False)
-
-

@@ -98,7 +98,7 @@ def _explain(error: OSError) -> str:
 def _fail(error: BaseException, code: int, text: str | None = None) -> Any:
     if os.environ.get("READBENCH_DEBUG"):
         raise error
-    _say(text or " ".join(str(error).split()))
+    _say(" ".join((text or str(error)).split()))
     sys.exit(code)
 
 

@@ -102,11 +102,10 @@ def _lane(store: Store, name: str) -> dict[str, Any]:
         return {"status": "not_selected", "reason": None}
     if status["status"] != "ok":
         return status
-    raw = store.read_json(f"lanes/{name}/raw/{status['raw'][:16]}/done.json")
     place = f"lanes/{name}/benchmark/{status['benchmark'][:16]}"
     if not store.exists(f"{place}/done.json"):
         raise ReadbenchError(f"{name}: its benchmark files are gone: run `readbench build --dataset {name}` again")
-    return {**store.read_json(f"{place}/done.json"), "raw": raw, "status": "ok", "reason": None, "place": place}
+    return {**store.read_json(f"{place}/done.json"), "status": "ok", "reason": None, "place": place}
 
 
 def _inside(path: str, name: str) -> str:
