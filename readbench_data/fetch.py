@@ -6,10 +6,14 @@ on where it stopped.
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import sys
+import tarfile
 import time
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +43,7 @@ class ResumingDownloader:
                 self._get(url)
                 break
             except (ConnectionError, OSError) as error:
-                if attempt == ATTEMPTS or getattr(error, "errno", None) == 28:
+                if attempt == ATTEMPTS or _is_local(error):
                     raise
                 time.sleep(self.patience * 2 ** (attempt - 1))
         os.replace(self.part, output_file)
@@ -49,7 +53,7 @@ class ResumingDownloader:
         from tqdm import tqdm
 
         have = self.part.stat().st_size if self.part.exists() else 0
-        headers = {"User-Agent": USER_AGENT}
+        headers = {"User-Agent": USER_AGENT, "Accept-Encoding": "identity"}
         if have:
             headers["Range"] = f"bytes={have}-"
         with requests.get(url, headers=headers, stream=True, timeout=60) as answer:
@@ -116,7 +120,14 @@ def _retrieve(source: Source, remote: RemoteFile, url: str, target: Path, quiet:
             f"{url}: the file does not have its published checksum ({remote.path}): try again"
         ) from error
     except OSError as error:
+        if _is_local(error):
+            raise
         raise NoData(f"{url} cannot be downloaded ({_short(error)}): try again, or use --mirror") from error
+
+
+def _is_local(error: BaseException) -> bool:
+    """Whether it is this machine's disk that fails and not the network."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def _short(error: BaseException) -> str:
@@ -132,11 +143,24 @@ def _unpack(archive: Path) -> None:
     beside = archive.with_name(f".{archive.name}.unpacking")
     shutil.rmtree(beside, ignore_errors=True)
     try:
-        if ".tar" in archive.name:
-            shutil.unpack_archive(archive, beside, filter="data")
+        if tarfile.is_tarfile(archive):
+            with tarfile.open(archive) as members:
+                members.extractall(beside, filter="data")
         else:
-            shutil.unpack_archive(archive, beside)
-    except (shutil.ReadError, ValueError, OSError, EOFError) as error:
+            with zipfile.ZipFile(archive) as zipped:
+                _refuse_outside(zipped.namelist())
+                zipped.extractall(beside)
+    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, OSError, EOFError) as error:
         shutil.rmtree(beside, ignore_errors=True)
+        if _is_local(error):
+            raise
         raise ReadbenchError(f"{archive}: cannot be unpacked ({_short(error)}): delete it and run again") from error
     beside.rename(target)
+
+
+def _refuse_outside(names: list[str]) -> None:
+    """Raise ``ValueError`` where a member of an archive would land outside the folder it is unpacked into."""
+    for name in names:
+        parts = name.replace("\\", "/").split("/")
+        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
+            raise ValueError(f"its member {name!r} lies outside of it")

@@ -15,6 +15,7 @@ from readbench_data.errors import NoData
 from readbench_data.fetch import fetch
 from readbench_data.files import FileSet, mirror_folder
 from readbench_data.source import Source
+from readbench_data.store import digest
 
 MINIATURE_SEED = 42
 
@@ -39,7 +40,8 @@ class Origin:
         if self.kind == "mirror":
             assert self.mirror is not None
             if self.mirror.startswith(("http://", "https://")):
-                folder = fetch(source, self.cache / "mirrored" / source.name, base_url=self.mirror)
+                place = self.cache / "mirrored" / digest(self.mirror.rstrip("/"))[:12] / source.name
+                folder = fetch(source, place, base_url=self.mirror)
             else:
                 folder = mirror_folder(Path(self.mirror), source.name)
                 if not folder.is_dir():
