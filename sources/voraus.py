@@ -146,7 +146,7 @@ def _batches(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, n
     import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             names = file.schema_arrow.names
             setting = "setting" if "setting" in names else "variant"
             labels = ["anomaly", "category", setting]

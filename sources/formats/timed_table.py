@@ -57,7 +57,7 @@ def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBa
     """The time may be a column, or the stored index of a data frame under its own name or pandas'."""
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
         names = [columns[0] if n == "__index_level_0__" else n for n in file.schema_arrow.names]
         _require(names, columns)
         stored = [file.schema_arrow.names[names.index(c)] for c in columns]
