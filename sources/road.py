@@ -63,7 +63,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     beside = (*files.glob("*.dbc")[:1], *files.glob("metadata.json"))
     captures = sorted(found, key=lambda c: (c.startswith("ambient_"), c))
     ambient = sum(c.startswith("ambient_") for c in captures)
-    missing = [f"{c}.csv" for c in _published() if c not in found]
+    missing = [f"{r['signal_csv']}.csv" for r in _published() if r["signal_csv"] not in found]
     missing += [f"{AMBIENT - ambient} of {AMBIENT} ambient captures"] if ambient < AMBIENT else []
     return Located((*beside, *(found[c] for c in captures)), dict(sorted(ignored.items())), tuple(missing))
 
@@ -86,14 +86,10 @@ def _decoded(path: Path) -> bool:
     return "signal_extractions" in path.parts or SIGNALS[0].encode() in header
 
 
-def _published() -> dict[str, Injection]:
-    """Captures with a signal CSV, and the published id and interval of each."""
+def _published() -> list[dict[str, str]]:
+    """The captures with a signal CSV, and the published id and interval of each."""
     with CAPTURES.open(newline="", encoding="utf-8") as stream:
-        rows = [r for r in csv.DictReader(stream) if r["signal_csv"]]
-    return {
-        r["signal_csv"]: _injection(r["injection_id"], (r["start_s"], r["end_s"]) if r["start_s"] else None)
-        for r in rows
-    }
+        return [r for r in csv.DictReader(stream) if r["signal_csv"]]
 
 
 def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
@@ -102,7 +98,7 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     if not 0 < rate <= 1000:
         raise UsageError(f"road.rate_hz = {rate:g}: it takes a number above 0, at most 1000")
     tables = [n for n in located.inputs if n.endswith(".csv")]
-    injections = _published() | _injections(files, [n for n in located.inputs if n.endswith(".json")])
+    injections = _injections(files, [n for n in located.inputs if n.endswith(".json")])
     dbc = next((n for n in located.inputs if n.endswith(".dbc")), None)
     signals = read_dbc(files.path(dbc)) if dbc is not None else scan([files.path(n) for n in tables])
     layout = Layout.of(signals)
@@ -147,8 +143,12 @@ def _evidence(path: Path, injections: Mapping[str, Injection], clocked: Capture,
 
 
 def _injections(files: FileSet, names: Sequence[str]) -> dict[str, Injection]:
-    """Injections by capture, from the metadata files (keys injection_id and injection_interval)."""
-    found: dict[str, Injection] = {}
+    """Injections by capture, from the metadata files (keys injection_id and injection_interval); the published ones
+    stand under the capture's unit."""
+    found = {
+        r["capture"]: _injection(r["injection_id"], (r["start_s"], r["end_s"]) if r["start_s"] else None)
+        for r in _published()
+    }
     for name in names:
         try:
             for capture, entry in json.loads(files.read_bytes(name)).items():

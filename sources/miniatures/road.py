@@ -22,7 +22,7 @@ SPEED, COOLANT, WHEELS = 0x0D0, 0x4E7, 0x6E0
 NEVER_SEEN, SEEN_ONCE = 2015, 2000
 SEEN_IN = "ambient_dyno_exercise_all_bits"
 FILLER = "FFF"
-KNOWN_IDS = {SPEED: 9, COOLANT: 7, WHEELS: 4, 1413: 14, 852: 4, 1505: 6, 51: 22, 354: 1, SEEN_ONCE: 3, NEVER_SEEN: 2}
+KNOWN_IDS = {SPEED: 9, COOLANT: 7, WHEELS: 4, 1413: 13, 852: 4, 1505: 6, 51: 22, 354: 1, SEEN_ONCE: 3, NEVER_SEEN: 2}
 """Signals of some ids: three as the published sample rows have them, the most and the fewest there can be."""
 
 INJECTED = {
