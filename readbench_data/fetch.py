@@ -24,7 +24,8 @@ USER_AGENT = "Mozilla/5.0 (compatible; readbench-data)"
 """Dataverse answers 403 to Python's default user agent."""
 
 ATTEMPTS = 5
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16
+"""What is lost of a block when the connection breaks is asked for again."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def _unpack(archive: Path) -> None:
         if tarfile.is_tarfile(archive):
             with tarfile.open(archive) as members:
                 members.extractall(beside, filter="data")
+                while members.fileobj is not None and members.fileobj.read(1 << 20):
+                    pass  # to the end, where a compressed stream holds its checksum
         else:
             with zipfile.ZipFile(archive) as zipped:
                 _refuse_outside(zipped.namelist())
