@@ -1,0 +1,112 @@
+"""The pages say what is true: nothing generated is stale, every path is there, every command parses."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import sources
+from assets.refresh import LABELS, labels_text
+from readbench_data.cli.main import COMMANDS, cli
+from readbench_data.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
+from readbench_data.label_docs import SHARED_MARKS
+
+REPO = Path(__file__).resolve().parents[2]
+PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
+HAND_WRITTEN = [page for page in PAGES if page != LABELS]
+ROOMS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci")
+PLACEHOLDER = re.compile(r"[<*{]|NAME|DATASET")
+
+
+def _named(page: Path) -> str:
+    return str(page.relative_to(REPO))
+
+
+def _code(page: Path) -> list[str]:
+    """Lines of fenced blocks and inline code spans of a page."""
+    text = page.read_text(encoding="utf-8")
+    fenced = re.findall(r"^```(?:console|bash|sh)?\n(.*?)^```", text, flags=re.M | re.S)
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    lines = [line.removeprefix("$ ").strip() for block in fenced for line in block.splitlines()]
+    return lines + [span.strip() for span in re.findall(r"`([^`\n]+)`", outside)]
+
+
+def _readbench_lines(page: Path) -> list[list[str]]:
+    found = []
+    for line in _code(page):
+        words = line.split("   ")[0].split(" #")[0]
+        if words.startswith("readbench "):
+            found.append(shlex.split(words)[1:])
+    return found
+
+
+def test_the_page_of_labels_is_not_stale() -> None:
+    assert LABELS.read_text(encoding="utf-8") == labels_text(), "run `make refresh` and commit docs/labels.md"
+
+
+def test_the_page_of_labels_has_every_dataset_and_every_mark() -> None:
+    text = labels_text()
+    for name in sources.all_sources():
+        assert f"\n## {name}\n" in text
+    for mark in (PRINTED, RECOVERED, OURS):
+        assert f"| {mark} |" in text
+
+
+def test_every_shared_setting_is_marked() -> None:
+    assert set(SHARED_MARKS) == set(BenchmarkConfig.__dataclass_fields__) - {"datasets"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_every_path_is_there(page: Path) -> None:
+    for span in _code(page):
+        for word in span.split():
+            path = word.strip(".,;:()'\"").split("::")[0]
+            if path.split("/")[0] in ROOMS and "/" in path and not PLACEHOLDER.search(path):
+                assert (REPO / path).exists(), f"{page.name} names {path}"
+            elif re.fullmatch(r"[\w.-]+\.(py|toml|yaml|txt)|Makefile|LICENSE", path) and page != LABELS:
+                assert (REPO / path).exists() or list(REPO.glob(f"*/{path}")) or list(REPO.glob(f"*/*/{path}")), path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_every_link_to_a_file_leads_there(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=_named)
+def test_every_make_target_is_there(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (REPO / "Makefile").read_text(encoding="utf-8"), flags=re.M))
+    for line in _code(page):
+        if match := re.match(r"(?:[A-Z_]+=\S+ )*make ([a-z]+)", line):
+            assert match[1] in targets, line
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=_named)
+def test_every_readbench_command_parses(page: Path) -> None:
+    for words in _readbench_lines(page):
+        if words[0].startswith("-"):
+            continue
+        assert words[0] in COMMANDS, f"{page.name}: readbench {words[0]}"
+        command = cli.get_command(click.Context(cli), words[0])
+        assert command is not None
+        command.make_context(words[0], list(words[1:]))
+        told = CliRunner().invoke(cli, [*words, "--help"])
+        assert told.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {told.output}"
+
+
+def test_the_readme_shows_every_command() -> None:
+    shown = {words[0] for words in _readbench_lines(REPO / "README.md")}
+    assert shown >= set(COMMANDS) - {"doctor"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_named)
+def test_no_page_promises_what_is_not_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\b(TODO|FIXME|TBD|coming soon)\b", text)
+    assert "/work/" not in text

@@ -1,0 +1,187 @@
+"""What every source declares, whatever its data are."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import sources
+from readbench_data import lane, sampling, split
+from readbench_data.config import OURS, PRINTED, RECOVERED, BenchmarkConfig, DatasetConfig
+from readbench_data.entry import NORMAL
+from readbench_data.source import Source
+
+REPO = Path(__file__).resolve().parents[2]
+TWELVE = (
+    *("petrobras_3w", "tennessee_eastman", "damadics", "voraus", "exathlon", "telecom_ts"),
+    *("hai", "rcaeval", "road", "mit_bih", "ctsr", "cats"),
+)
+CORE_MARKS = {"length", "stride", "rule", "classes", "channels", "curation", "unit", "split"}
+MORE_CLASSES_THAN_PRINTED = {"tennessee_eastman": {"IDV 21"}}
+"""Fault classes of a second accepted layout, which the printed table does not count: the classic files' fault 21."""
+
+each_source = pytest.mark.parametrize("source", sources.all_sources().values(), ids=lambda s: s.name)
+
+
+def _faults(source: Source) -> set[str]:
+    return set(source.labels.classes.values()) - {NORMAL}
+
+
+def test_all_twelve_are_declared_in_the_order_of_the_table() -> None:
+    assert tuple(sources.all_sources()) == TWELVE
+
+
+def test_row_numbers_are_unique() -> None:
+    assert [source.row for source in sources.all_sources().values()] == list(range(1, 13))
+
+
+@each_source
+def test_it_says_what_it_is(source: Source) -> None:
+    for text in (source.title, source.domain, source.description, source.evidence, source.unit, source.row_unit):
+        assert text.strip()
+    assert source.description.rstrip().endswith(".")
+    assert source.homepage.startswith(("https://", "http://"))
+
+
+@each_source
+def test_the_licence_is_stated_or_its_absence_is(source: Source) -> None:
+    assert source.licence.name
+    assert source.licence.url.startswith(("https://", "http://"))
+    if not source.licence.redistributable:
+        assert source.licence.note, "say why it may not be passed on"
+
+
+@each_source
+def test_the_citation_is_bibtex(source: Source) -> None:
+    entries = re.findall(r"^@(\w+)\{([\w:.-]+),", source.citation, flags=re.M)
+    assert entries
+    assert source.citation.count("{") == source.citation.count("}")
+    for wanted in ("title", "author", "year"):
+        assert len(re.findall(rf"\b{wanted}\s*=", source.citation)) >= len(entries)
+
+
+@each_source
+def test_files_have_checksums_or_the_reason_for_none(source: Source) -> None:
+    unchecked = [f.path for f in source.remote if not (f.sha256 or f.md5 or f.path in source.known_sha256)]
+    if unchecked or not source.remote:
+        assert source.checksum_note, f"no checksum of {unchecked or 'anything'} and no checksum_note"
+    for file in source.remote:
+        assert file.url.startswith(("https://", "http://"))
+        assert file.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", file.sha256)
+        assert file.md5 is None or re.fullmatch(r"[0-9a-f]{32}", file.md5)
+    for digest in source.known_sha256.values():
+        assert re.fullmatch(r"[0-9a-f]{64}", digest)
+
+
+@each_source
+def test_it_can_be_had_somehow(source: Source) -> None:
+    assert source.remote or source.manual
+
+
+@each_source
+def test_the_vocabulary_is_complete(source: Source) -> None:
+    for code, label in source.labels.classes.items():
+        assert code.strip()
+        assert label.strip()
+        assert label == NORMAL or label.lower() != "normal"
+    assert source.labels.open_vocabulary or _faults(source)
+
+
+@each_source
+def test_as_many_fault_classes_as_printed(source: Source) -> None:
+    if source.printed is None or source.labels.open_vocabulary:
+        return
+    more = MORE_CLASSES_THAN_PRINTED.get(source.name, set())
+    counted = {label for label in _faults(source) if label.split(":")[0] not in more}
+    assert len(counted) == source.printed.classes
+    assert len(_faults(source)) == len(counted) + len(more)
+
+
+@each_source
+def test_the_printed_row_agrees_with_the_settings(source: Source) -> None:
+    if source.printed is not None:
+        assert source.config.length == source.printed.length
+        levels = source.printed.corpus
+        wanted = [levels[0] + sampling.normals_wanted(levels[0], rho) for rho in (0, 10, 20)]
+        assert tuple(wanted) == levels
+
+
+@each_source
+def test_what_is_not_printed_is_our_own_choice_or_the_source_has_no_row(source: Source) -> None:
+    assert (source.printed is None) == (source.name in ("ctsr", "cats"))
+    if source.name == "cats":
+        assert source.own_choice
+
+
+@each_source
+def test_every_choice_is_marked(source: Source) -> None:
+    assert set(source.marks) >= CORE_MARKS
+    assert set(source.marks.values()) <= {PRINTED, RECOVERED, OURS}
+    if source.printed is None:
+        assert source.marks["length"] == OURS
+
+
+@each_source
+def test_traps_and_notes_are_told(source: Source) -> None:
+    assert source.traps
+    assert source.label_notes
+    for text in (*source.traps, *source.label_notes):
+        assert text == text.strip()
+        assert len(text) > 20
+
+
+@each_source
+def test_the_settings_can_be_used(source: Source) -> None:
+    settings = BenchmarkConfig().for_dataset(source.name, source.config)
+    assert settings == source.config
+    assert 0 < settings.test_fraction < 1
+    assert settings.length is None or settings.length > 0
+
+
+@each_source
+def test_a_miniature_is_there(source: Source) -> None:
+    write = sources.miniature(source.name)
+    assert list(inspect.signature(write).parameters) == ["folder", "seed"]
+
+
+@each_source
+def test_its_module_opens_with_what_it_is(source: Source) -> None:
+    for module in sources.module_names(source.name):
+        path = REPO / f"{module.replace('.', '/')}.py"
+        assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("module", [sampling, split, lane], ids=lambda m: m.__name__)
+def test_no_printed_number_enters_sampling(module: object) -> None:
+    tree = ast.parse(inspect.getsource(module))  # type: ignore[arg-type]
+    names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert not {"printed", "Printed", "printed_row"} & names
+    rows = [s.printed for s in sources.all_sources().values() if s.printed is not None]
+    sizes = {n for row in rows for n in (*row.corpus, row.relevant_per_query, row.imbalance) if n > 20 or n % 1}
+    numbers = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, (int, float))}
+    assert not sizes & numbers
+
+
+def test_sampling_sees_no_source() -> None:
+    parameters = {p.annotation for f in (sampling.compose, split.split_units) for p in _parameters(f)}
+    assert not any("Source" in str(annotation) for annotation in parameters)
+    assert "printed" not in {f.name for f in (*fields(DatasetConfig), *fields(BenchmarkConfig))}
+
+
+def _parameters(function: object) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())  # type: ignore[arg-type]
+
+
+@each_source
+def test_a_source_reads_no_printed_number(source: Source) -> None:
+    """``Printed`` is only ever built for the declaration; nothing in the module looks into it."""
+    path = REPO / "sources" / f"{source.name}.py"
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "printed"]
