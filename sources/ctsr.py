@@ -222,11 +222,13 @@ SOURCE = Source(
         "curation": PRINTED,
         "min_length": OURS,
         "sets": OURS,
+        "domain": OURS,
     },
     label_notes=(
         "class = `Set:label`: a label has no meaning outside its set, and label numbers start at -1, 0, 1 or 3",
         "all 128 sets of the archive are used (option `sets` names fewer): which ones CTSR uses is not known",
         "series are kept whole, at their true length: whether CTSR cuts or resamples them is not known",
+        "domain General: only its first letters, Ge, are known",
         "TRAIN is the corpus and TEST the query side; a query has at least ten corpus series of its class",
         "no class is normal operation: the corpus is the same at 0, 10 and 20 %",
         "series shorter than `min_length` steps, or without any value, are considered and dropped as `unlabelled`",

@@ -250,10 +250,10 @@ SOURCE = Source(
     sampling_rate_hz=10.0,
     printed=Printed("18", STEPS, 11, (977, 1086, 1221), 100, 117.8, 5.3),
     marks={
-        "channels": RECOVERED,
+        "channels": PRINTED,
         "protocol_encoding": RECOVERED,
         "length": PRINTED,
-        "stride": PRINTED,
+        "stride": OURS,
         "rule": RECOVERED,
         "classes": RECOVERED,
         "unit": OURS,

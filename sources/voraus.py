@@ -240,6 +240,7 @@ SOURCE = Source(
         "unit": RECOVERED,
         "split": RECOVERED,
         "test_fraction": RECOVERED,
+        "cycle_rows": PRINTED,
         "fit": OURS,
         "min_rows": OURS,
         "curation": PRINTED,

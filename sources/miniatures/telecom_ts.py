@@ -94,7 +94,7 @@ def write(folder: Path, seed: int = 42) -> None:
         (where / "chunked.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     other = folder / "src" / "data"
     other.mkdir(parents=True, exist_ok=True)
-    (other / "test.jsonl").write_text(json.dumps(_other_schema()) + "\n", encoding="utf-8", newline="\n")
+    (other / "test.jsonl").write_text((json.dumps(_other_schema()) + "\n") * 3, encoding="utf-8", newline="\n")
 
 
 def _folders() -> list[Folder]:
