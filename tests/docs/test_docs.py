@@ -28,12 +28,18 @@ def _named(page: Path) -> str:
 
 
 def _code(page: Path) -> list[str]:
-    """Lines of fenced blocks and inline code spans of a page."""
-    text = page.read_text(encoding="utf-8")
-    fenced = re.findall(r"^```(?:console|bash|sh)?\n(.*?)^```", text, flags=re.M | re.S)
-    outside = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
-    lines = [line.removeprefix("$ ").strip() for block in fenced for line in block.splitlines()]
-    return lines + [span.strip() for span in re.findall(r"`([^`\n]+)`", outside)]
+    """Lines of shell blocks and indented blocks, and inline code spans, of a page."""
+    found: list[str] = []
+    fence: str | None = None
+    for line in page.read_text(encoding="utf-8").splitlines():
+        text = line.strip()
+        if text.startswith("```"):
+            fence = None if fence is not None else text.removeprefix("```")
+        elif fence in ("console", "bash", "sh") or (fence is None and line.startswith("    ")):
+            found.append(text.removeprefix("$ "))
+        elif fence is None:
+            found += [span.strip() for span in re.findall(r"`([^`]+)`", line)]
+    return found
 
 
 def _readbench_lines(page: Path) -> list[list[str]]:

@@ -44,7 +44,7 @@ def test_row_numbers_are_unique() -> None:
 def test_it_says_what_it_is(source: Source) -> None:
     for text in (source.title, source.domain, source.description, source.evidence, source.unit, source.row_unit):
         assert text.strip()
-    assert source.description.rstrip().endswith(".")
+    assert source.description.rstrip(") ").endswith(".")
     assert source.homepage.startswith(("https://", "http://"))
 
 
