@@ -46,6 +46,8 @@ def composition(release: str | None, data: str, as_json: bool) -> None:
             if short and not dataset["built"]["same_at_all_levels"]:
                 told = ", ".join(f"{v} missing at {k} %" for k, v in short.items())
                 click.echo(f"{name}: too few Normal windows on the corpus side: {told}")
+            if not dataset["built"]["queries"]:
+                click.echo(f"{name}: no query, as its data hold {dataset['built']['classes']} fault classes to split")
             if dataset["built"]["same_at_all_levels"]:
                 click.echo(f"{name}: no Normal window, so its corpus is the same at all levels")
             if dataset["own_choice"]:

@@ -86,10 +86,13 @@ class Release:
         digest = hashlib.sha256()
         for file, facts in sorted(files.items()):
             digest.update(f"{file} {facts['content_sha256']}\n".encode())
+        status, reason = str(row.get("status", "ok")), row.get("reason")
+        if status == "ok" and not {"queries.parquet", CORPUS_FILES[0]} <= set(files):
+            status, reason = "no_data", "its data give no query with a relevant corpus entry"
         return DatasetInfo(
             name=name,
-            status=str(row.get("status", "ok")),
-            reason=row.get("reason"),
+            status=status,
+            reason=reason,
             origin=row.get("origin"),
             partial=bool(row.get("partial", False)),
             data_hash=digest.hexdigest(),

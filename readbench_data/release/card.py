@@ -144,6 +144,8 @@ def _remarks(
             continue
         if sources[name].own_choice:
             lines.append(f"- {name}: {sources[name].own_choice}")
+        if not dataset["built"]["queries"]:
+            lines.append(f"- {name} has no query: {_no_query(dataset)}.")
         if dataset["built"]["same_at_all_levels"]:
             lines.append(f"- {name} has no Normal window: its corpus is the same at all three levels.")
         short = {rho: n for rho, n in dataset["shortfall"].items() if n and not dataset["built"]["same_at_all_levels"]}
@@ -156,6 +158,10 @@ def _remarks(
             lines.append(f"- {name}: classes without a query: {classes}{f' and {more} more' if more > 0 else ''}.")
     lines.append("")
     return lines
+
+
+def _no_query(dataset: dict[str, Any]) -> str:
+    return "no fault window is in its data" if not dataset["built"]["classes"] else "no class lies in two units"
 
 
 def _table(header: list[str], rows: list[list[str]]) -> list[str]:

@@ -39,7 +39,7 @@ def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: d
         "imbalance": round(max(corpus.values()) / min(corpus.values()), 4) if corpus else None,
         "corpus_classes": dict(sorted(corpus.items())),
         "query_classes": dict(sorted(Counter(asked).items())),
-        "same_at_all_levels": not any(normals.values()),
+        "same_at_all_levels": bool(corpus) and not any(normals.values()),
     }
 
 
@@ -87,8 +87,6 @@ def _text(value: Any) -> str:
 def _cells(row: dict[str, Any] | None) -> list[str]:
     if row is None:
         return ["unknown"] * len(COLUMNS)
-    if not row.get("queries") and not any(row["corpus"]):
-        return ["-"] * len(COLUMNS)
     relevant, imbalance = row["relevant_per_query"], row["imbalance"]
     return [
         str(row["C"]),

@@ -1,0 +1,81 @@
+"""The pool: every kept window, in the order of entry_id, written in bounded memory.
+
+Windows come recording by recording, so neighbours share a class; in the order of their hashes they do not. One
+pass spills them into buckets by the beginning of ``entry_id``; each bucket then fits in memory, is sorted, and
+becomes one Parquet file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from readbench_data.entry import ENTRY_SCHEMA
+from readbench_data.release.parquet import Entry, Written, entries_table, write_entry_tables
+from readbench_data.store import Store
+
+BUCKET_BYTES = 256 << 20
+_SPILL_BYTES = 8 << 20
+
+
+def write_pool(
+    store: Store, folder: str, dataset: str, entries: Iterable[Entry], total_bytes: int
+) -> dict[str, Written]:
+    """Write ``part-000.parquet`` and so on into ``folder``; ``total_bytes`` of values are expected in all."""
+    buckets = min(max(1, -(-total_bytes // BUCKET_BYTES)), 4096)
+    written = {}
+    with tempfile.TemporaryDirectory(prefix="readbench-pool-") as temporary:
+        spill = _Spill(Path(temporary), dataset, buckets)
+        for entry in entries:
+            spill.add(entry)
+        spill.close()
+        for number in range(buckets):
+            table = spill.sorted(number)
+            if table is not None:
+                name = f"part-{number:03d}.parquet"
+                with store.open_write(f"{folder}/{name}") as stream:
+                    written[name] = write_entry_tables(stream, table)
+    return written
+
+
+class _Spill:
+    """Entries on local disk, by bucket."""
+
+    def __init__(self, folder: Path, dataset: str, buckets: int) -> None:
+        self._folder, self._dataset, self._buckets = folder, dataset, buckets
+        self._waiting: dict[int, list[Entry]] = {}
+        self._bytes = 0
+        self._files: dict[int, pa.ipc.RecordBatchStreamWriter] = {}
+
+    def add(self, entry: Entry) -> None:
+        bucket = int(entry.entry_id[:8], 16) * self._buckets >> 32
+        self._waiting.setdefault(bucket, []).append(entry)
+        self._bytes += entry.values.nbytes
+        if self._bytes > _SPILL_BYTES * min(self._buckets, 8):
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        for file in self._files.values():
+            file.close()
+
+    def sorted(self, bucket: int) -> pa.Table | None:
+        if bucket not in self._files:
+            return None
+        with pa.OSFile(str(self._path(bucket)), "rb") as stream:
+            table = pa.ipc.open_stream(stream).read_all()
+        return table.take(pc.sort_indices(table["entry_id"]))
+
+    def _path(self, bucket: int) -> Path:
+        return self._folder / f"{bucket:04d}.arrow"
+
+    def _flush(self) -> None:
+        for bucket, entries in self._waiting.items():
+            if bucket not in self._files:
+                self._files[bucket] = pa.ipc.new_stream(str(self._path(bucket)), ENTRY_SCHEMA)
+            self._files[bucket].write_table(entries_table(self._dataset, entries))
+        self._waiting, self._bytes = {}, 0
