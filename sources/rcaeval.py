@@ -31,6 +31,7 @@ CASES = {"OB": 125, "SS": 125, "TT": 125}
 ARCHIVES = {"OB": "online-boutique", "SS": "sock-shop-2", "TT": "train-ticket"}
 """Names of the same suite in an older release."""
 
+PACKED = "an archive that is not unpacked: unpack it where it lies"
 _SUITE = re.compile(r"re(\d)-?(ob|ss|tt)(\.zip)?(\.unpacked)?", re.IGNORECASE)
 _HUB_CASE = re.compile(r"re(\d)(ob|ss|tt)_(.+)_([a-z0-9]+)_(\d+)", re.IGNORECASE)
 _ZENODO = "https://zenodo.org/records/14590730/files/"
@@ -69,8 +70,13 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
             ignored[case.table] = f"the same case as {known.table}"
     other = ".csv" if kind == ".parquet" else ".parquet"
     ignored |= {c.table: f"the {kind} layout is read; layouts are never mixed" for c in layouts[other]}
+    ignored |= {
+        n: PACKED for n in files.glob("*.zip") if not any(m.startswith(f"{n}.unpacked/") for m in files.names())
+    }
     if not chosen:
-        raise NoData("no case of RE1: RE1-OB, RE1-SS and RE1-TT with <service>_<fault>/<n>/data.csv are needed")
+        packed = [n for n, why in ignored.items() if why == PACKED]
+        needed = "RE1-OB, RE1-SS and RE1-TT with <service>_<fault>/<n>/data.csv are needed"
+        raise NoData(f"no case of RE1: {f'{packed[0]} is {PACKED}' if packed else needed}")
     cases = sorted(chosen.values())
     counts = {system: sum(c.system == system for c in cases) for system in CASES}
     missing = [f"{n - counts[s]} of {n} cases of RE1-{s}" for s, n in CASES.items() if counts[s] < n]

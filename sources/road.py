@@ -26,6 +26,7 @@ from sources.formats.can_signals import SIGNALS, Capture, Layout, pivot, read_db
 
 AMBIENT = 12
 CAPTURES = Path(__file__).parent / "tables" / "road_captures.csv"
+PACKED = "an archive that is not unpacked: unpack it where it lies"
 MASQUERADE = "_masquerade"
 FAMILIES = (
     *("accelerator", "correlated_signal", "max_engine_coolant_temp"),
@@ -58,8 +59,11 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
         else:
             found[capture] = name
     ignored |= dict.fromkeys(files.glob("*.log"), "raw frames: the decoded signals are read")
+    packed = [n for n in files.glob("*.zip") if not any(m.startswith(f"{n}.unpacked/") for m in files.names())]
+    ignored |= dict.fromkeys(packed, PACKED)
     if not found:
-        raise NoData("no decoded capture: signal_extractions/attacks/*.csv and ambient/*.csv of road.zip are needed")
+        needed = "signal_extractions/attacks/*.csv and ambient/*.csv of road.zip are needed"
+        raise NoData(f"no decoded capture: {f'{packed[0]} is {PACKED}' if packed else needed}")
     beside = (*files.glob("*.dbc")[:1], *files.glob("metadata.json"))
     captures = sorted(found, key=lambda c: (c.startswith("ambient_"), c))
     ambient = sum(c.startswith("ambient_") for c in captures)

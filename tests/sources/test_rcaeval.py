@@ -320,6 +320,15 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
         located(tmp_path)
 
 
+def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
+    (tmp_path / "RE1-SS.zip").write_bytes(b"PK")
+    with pytest.raises(NoData, match=r"no case of RE1: RE1-SS\.zip is an archive that is not unpacked"):
+        located(tmp_path)
+    case(tmp_path, "RE1-OB.zip.unpacked/RE1-OB/cartservice_cpu/1")
+    (tmp_path / "RE1-OB.zip").write_bytes(b"PK")
+    assert list(located(tmp_path).ignored) == ["RE1-SS.zip"]
+
+
 CSV = "time,a_cpu\n" + "".join(f"{INJECTED - 300 + i},{i}\n" for i in range(600))
 
 

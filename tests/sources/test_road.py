@@ -412,6 +412,14 @@ def test_no_decoded_capture_is_no_data(tmp_path: Path) -> None:
         located(tmp_path)
 
 
+def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
+    (tmp_path / "road.zip").write_bytes(b"PK")
+    with pytest.raises(NoData, match=r"no decoded capture: road\.zip is an archive that is not unpacked"):
+        located(tmp_path)
+    capture(tmp_path / "road.zip.unpacked")
+    assert located(tmp_path).ignored == {}
+
+
 def test_the_rows_named_in_the_index_give_the_window_again(
     folder: Path, cut: dict[str, Segment], windows: pl.DataFrame
 ) -> None:
