@@ -6,6 +6,7 @@ A value that a source gives no mark to is shown as ours: nothing is claimed to b
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 
 from readbench_data.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
 from readbench_data.curation import Curation
@@ -128,7 +129,7 @@ def _choices(source: Source) -> Iterator[list[str]]:
     yield ["unit", source.unit, marks.of("unit")]
     yield ["split", _split(source), marks.of("split")]
     if not settings.native_split:
-        yield ["share of queries", f"{settings.test_fraction:.4g}", marks.of("test_fraction", "split")]
+        yield ["share of queries", _share(settings.test_fraction), marks.of("test_fraction", "split")]
     if settings.min_same_class != 1 or marks.has("min_same_class"):
         need = f"at least {settings.min_same_class} corpus entries of a query's class"
         yield ["min_same_class", need, marks.of("min_same_class")]
@@ -251,6 +252,12 @@ def _value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)
+
+
+def _share(value: float) -> str:
+    """A share as it is meant: 0.3, but 1/15 and not 0.0667."""
+    short = f"{value:g}"
+    return short if len(short) <= 5 else str(Fraction(value).limit_denominator(100))
 
 
 def _table(header: list[str], rows: list[list[str]]) -> Iterator[str]:
