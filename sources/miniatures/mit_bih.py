@@ -22,8 +22,8 @@ Bump = tuple[float, float, float]
 
 P: Bump = (0.12, -170, 25)
 NARROW: tuple[Bump, ...] = ((-0.10, -25, 8), (1.10, 0, 11), (-0.25, 28, 9), (0.30, 260, 45))
-WIDE: tuple[Bump, ...] = ((1.60, 0, 38), (-0.80, 95, 35), (-0.45, 300, 55))
-PACED: tuple[Bump, ...] = ((0.90, -60, 3), (-1.20, 20, 40), (0.55, 290, 55))
+WIDE: tuple[Bump, ...] = ((1.60, 0, 38), (-0.80, 95, 35), (-0.70, 290, 150))
+PACED: tuple[Bump, ...] = ((0.90, -60, 3), (-1.20, 20, 40), (0.70, 270, 150))
 LEFT_BLOCK: tuple[Bump, ...] = (P, (0.80, 0, 26), (0.60, 38, 20), (-0.30, 290, 45))
 
 
@@ -164,7 +164,7 @@ def _beats(person: Person, steps: int, rng: np.random.Generator) -> list[tuple[i
 
 
 def _add_beat(volts: np.ndarray, at: int, kind: str, size: float, views: np.ndarray) -> None:
-    first, last = max(at - 110, 0), min(at + 200, len(volts))
+    first, last = max(at - 110, 0), min(at + 290, len(volts))
     ms = (np.arange(first, last) - at) * 1000 / RATE
     wave = sum(height * np.exp(-0.5 * ((ms - place) / width) ** 2) for height, place, width in SHAPES[kind])
     volts[first:last] += size * np.asarray(wave)[:, None] * views
