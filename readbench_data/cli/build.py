@@ -133,7 +133,7 @@ def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInsta
     from readbench_data.release.build import lane_status, set_lane_status
 
     store = workspace.store
-    ended: dict[str, str] = {}
+    ended: dict[str, dict[str, Any]] = {}
     for number, name in enumerate(names, 1):
         with _shown(f"[{number}/{len(names)}] {name}") as done:
             try:
@@ -143,10 +143,13 @@ def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInsta
                     raise
                 set_lane_status(store, name, {"status": "failed", "reason": " ".join(str(error).split())})
             status = lane_status(store, name) or {"status": "failed", "reason": "it did not run"}
-            ended[name] = status["status"]
+            ended[name] = status
             done(status["status"] if status["status"] == "ok" else f"{status['status']}: {status['reason']}")
-    if "ok" not in ended.values():
-        raise ReadbenchError(f"none of the datasets asked for has data ({', '.join(ended)}): see the reasons above")
+    if not any(status["status"] == "ok" for status in ended.values()):
+        reasons = "; ".join(f"{name}: {status['reason']}" for name, status in ended.items())
+        raise ReadbenchError(
+            f"none of the datasets asked for has data ({reasons}): `readbench sources` says how to get them"
+        )
 
 
 def _run_release(workspace: Workspace, instance: dg.DagsterInstance) -> None:
