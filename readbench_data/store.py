@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import posixpath
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
+
+
+PASSING = (".building-", ".replaced-", ".publishing-")
+"""How the names of folders begin that a run makes on its way, beside the final ones."""
 
 
 def digest(value: object) -> str:
@@ -120,6 +125,20 @@ class Store:
         """Remove a file or a folder with all it holds; nothing happens where there is none."""
         if self.exists(path):
             self.fs.rm(self.url(path), recursive=True)
+
+
+def sweep(store: Store) -> None:
+    """Remove what killed runs left under passing names. Only while nobody else writes in this data root."""
+    if not store.is_local:
+        return
+    for room in ("lanes", "release", "published", "leaderboard", "evaluation"):
+        for folder, folders, names in os.walk(store.url(room)):
+            for name in [n for n in folders if n.startswith(PASSING)]:
+                folders.remove(name)
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+            for name in names:
+                if name.endswith((".part", ".tmp")):
+                    os.unlink(os.path.join(folder, name))
 
 
 def json_bytes(value: object) -> bytes:

@@ -14,6 +14,7 @@ import click
 
 from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
 from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.store import sweep
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -114,6 +115,7 @@ def _locked(data: str) -> Iterator[None]:
     except Timeout:
         raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
     try:
+        sweep(store)
         yield
     finally:
         lock.release()
