@@ -24,7 +24,6 @@ from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
 
-
 PASSING = (".building-", ".replaced-", ".publishing-")
 """How the names of folders begin that a run makes on its way, beside the final ones."""
 
