@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from readbench_data.errors import ReadbenchError
@@ -35,7 +36,7 @@ class Outcome:
 
 @cache
 def suite(stage: str) -> dict[str, Any]:
-    """The suite of a stage: recordings, windows, benchmark or release."""
+    """The suite of a stage: raw, recordings, windows, benchmark, leaks or release."""
     loaded: dict[str, Any] = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
     return loaded
 
@@ -51,8 +52,8 @@ def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
 
     An expectation that cannot be evaluated (a missing column, say) has failed.
     """
-    for column in projection.columns:
-        if len(projection) and isinstance(projection[column].iloc[0], (list, tuple, dict)):
+    for column in projection.select_dtypes("object").columns:
+        if any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in projection[column]):
             raise ValueError(f"column {column} is nested: hand over scalars only")
     import great_expectations as gx
 
@@ -95,9 +96,19 @@ class CheckFailed(ReadbenchError):
         self.outcomes = outcomes
 
 
-def require(stage: str, subject: str, projection: pd.DataFrame) -> list[dict[str, Any]]:
-    """Run a suite and return what it saw as plain data; raise :class:`CheckFailed` where a blocking check failed."""
+def require(
+    stage: str, subject: str, projection: pd.DataFrame, examples: Mapping[str, Sequence[str]] | None = None
+) -> list[dict[str, Any]]:
+    """Run a suite and return what it saw as plain data; raise :class:`CheckFailed` where a blocking check failed.
+
+    ``examples``: by column, what a person should look at first where a check of that column fails.
+    """
     outcomes = run(stage, projection)
+    columns = {e["meta"]["check"]: e["kwargs"].get("column", "") for e in suite(stage)["expectations"]}
+    for outcome in outcomes:
+        told = (examples or {}).get(columns[outcome.check], ())
+        if told and not outcome.passed:
+            outcome.observed["examples"] = list(told)
     if any(o.blocking and not o.passed for o in outcomes):
         raise CheckFailed(stage, subject, outcomes)
     return [asdict(o) for o in outcomes]
