@@ -13,10 +13,11 @@ HAS_DATA = "has_data"
 COMPLETE = "complete"
 
 
-def specs(stage: str, asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """One check an expectation of a stage's suite."""
+def specs(asset: dg.AssetKey, *suites: str) -> list[dg.AssetCheckSpec]:
+    """One check an expectation of each suite."""
     return [
         dg.AssetCheckSpec(name, asset=asset, blocking=blocking, description=why)
+        for stage in suites
         for name, why, blocking in expectations.checks(stage)
     ]
 

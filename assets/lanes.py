@@ -20,9 +20,11 @@ from assets.columns import table_schema
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
+from readbench_data.audit.facts import from_lane
 from readbench_data.entry import unnest
 from readbench_data.errors import NoData
 from readbench_data.index import INDEX_SCHEMA
+from readbench_data.leaks import find_leaks
 from readbench_data.release import layout
 from readbench_data.release.build import set_lane_status
 from readbench_data.release.parquet import AUDIT_SCHEMA
@@ -51,7 +53,7 @@ def _asset(
         description=description,
         kinds=kinds,
         code_version=stage_version(source, *modules),
-        check_specs=checks.raw_specs(key) if upstream is None else checks.specs(name, key),
+        check_specs=checks.raw_specs(key) if upstream is None else checks.specs(key, *SUITES.get(name, (name,))),
         output_required=False,
     )
 
@@ -123,6 +125,9 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
 
     return recordings
 
+
+SUITES = {"benchmark": ("benchmark", "leaks")}
+"""Suites of a stage that has more than its own."""
 
 CURATION = ("readbench_data.curation", "readbench_data.shards")
 INDEXING = ("readbench_data.index",)
@@ -213,7 +218,10 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
 
         def gate(audit: pl.DataFrame) -> stages.Checks:
             frame = projections.benchmark(audit, lane.config, lane.settings)
-            return expectations.require("benchmark", source.name, frame)
+            seen = expectations.require("benchmark", source.name, frame)
+            found = find_leaks(from_lane(lane, audit))
+            examples = {f.kind: f.examples for f in found.findings}
+            return seen + expectations.require("leaks", source.name, projections.leaks(found), examples)
 
         def metadata(record: stages.Record) -> dict[str, Any]:
             tables = {file: _read(lane, record, file) for file in (layout.QUERIES, layout.ANOMALIES)}

@@ -46,7 +46,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"parquet"},
         code_version=code_version(*RELEASE_CODE),
-        check_specs=checks.specs("release", RELEASE),
+        check_specs=checks.specs(RELEASE, "release"),
         description="Versioned Parquet, card, manifest and audit tables of every lane that is built; it names the "
         "datasets without data. Verified before it is promoted.",
     )

@@ -11,6 +11,7 @@ import pyarrow as pa
 from readbench_data.config import BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL
 from readbench_data.labeling import Rule
+from readbench_data.leaks import LeakReport
 from readbench_data.sampling import normals_wanted
 from readbench_data.source import Source
 
@@ -123,6 +124,11 @@ def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig)
         drawn = normal.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") <= rho)).height
         error += abs(drawn - min(normals_wanted(anomalies, rho), usable))
     return error
+
+
+def leaks(found: LeakReport) -> pd.DataFrame:
+    """One row a dataset: how many leaks of each kind."""
+    return pd.DataFrame([found.counts()])
 
 
 def release(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -1,0 +1,165 @@
+"""What leak and shortcut checks look at: one row a window, and its values only where two must be compared.
+
+From a lane everything stands in the window index. From a release alone (pulled, say) hashes and sketches are
+computed from the published values of the drawn windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from readbench_data.entry import unnest
+from readbench_data.errors import ReadbenchError
+from readbench_data.fingerprint import SKETCH_SIZE, fingerprint
+from readbench_data.lane import INDEX, SHARD, Lane
+from readbench_data.release import layout
+from readbench_data.shards import read_segments
+
+Windows = dict[str, np.ndarray]
+"""Values [T][C] by entry_id."""
+
+Opener = Callable[[], AbstractContextManager[IO[bytes]]]
+
+AUDITED = ["entry_id", "recording_id", "unit", "side", "outcome", "reason", "class_label", "source_file", "row_start"]
+AUDITED += ["row_stop", "time_start", "time_stop", "duplicate_of", "filled_fraction", "sentinel_count", "pollution"]
+HASHED = ["entry_id", "channels", "content_hash", "shape_hash", "constant_mask"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """``windows``: one row a window considered, the columns of ``AUDITED`` and ``HASHED`` (hashes null where the
+    window was not labelled or not fingerprinted), ``steps`` and ``own_unit`` (before units were joined).
+    ``sketches`` float32 [n][64] beside them; ``values`` gives the values of the asked entry_ids."""
+
+    dataset: str
+    windows: pl.DataFrame
+    sketches: np.ndarray
+    values: Callable[[Iterable[str]], Windows]
+
+    def only(self, chosen: pl.Series) -> Facts:
+        """The facts of the windows where a Boolean series is true."""
+        return Facts(self.dataset, self.windows.filter(chosen), self.sketches[chosen.to_numpy()], self.values)
+
+
+def from_index(dataset: str, index: pa.Table, audit: pl.DataFrame, segments: Opener | None = None) -> Facts:
+    """From a window index (all columns) and its audit table; ``segments`` opens the curated recordings."""
+    hashed = pl.DataFrame(index.select([*HASHED, "segment", "start", "stop", "unit"])).rename({"unit": "own_unit"})
+    hashed = hashed.with_columns(
+        steps=pl.col("stop") - pl.col("start"),
+        **{name: pl.when(pl.col(name) != "").then(name) for name in ("content_hash", "shape_hash", "constant_mask")},
+    )
+    frame = audit.select(AUDITED).join(hashed, on="entry_id", how="left", maintain_order="left")
+    order = pl.DataFrame(index.select(["entry_id"])).with_row_index("at")
+    at = frame.select("entry_id").join(order, on="entry_id", how="left", maintain_order="left")["at"].to_numpy()
+    flat = index["sketch"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    sketches = flat.reshape(-1, SKETCH_SIZE)
+    if not np.array_equal(at, np.arange(len(sketches))):
+        sketches = sketches[at]
+    places = frame.select("entry_id", "recording_id", "segment", "start", "stop")
+
+    def values(ids: Iterable[str]) -> Windows:
+        asked = places.filter(pl.col("entry_id").is_in(list(ids)))
+        groups: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
+        for name, recording, segment, start, stop in asked.iter_rows():
+            groups.setdefault((recording, segment), []).append((name, start, stop))
+        found: Windows = {}
+        if groups and segments is not None:
+            with segments() as stream:
+                for piece in read_segments(stream, set(groups)):
+                    for name, start, stop in groups[piece.recording_id, piece.number]:
+                        found[name] = piece.values[start:stop].copy()
+        return found
+
+    return Facts(dataset, frame, sketches, values)
+
+
+def from_release(release: Path, dataset: str) -> Facts:
+    """From a release folder alone: hashes and sketches of the drawn windows, from their published values."""
+    audit = pl.read_parquet(release / layout.audit(dataset), columns=AUDITED)
+    parts, sketches = [], []
+    for file in (layout.QUERIES, *layout.corpus_files(20)):
+        path = release / layout.data(dataset, file)
+        if path.is_file():
+            for table in _row_groups(path):
+                frame, sketch = _hash_entries(table)
+                parts.append(frame)
+                sketches.append(sketch)
+    schema: dict[str, Any] = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
+    hashed = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+    hashed = hashed.with_row_index("at").unique("entry_id", keep="first", maintain_order=True)
+    frame = audit.join(hashed, on="entry_id", how="left", maintain_order="left").with_columns(own_unit="unit")
+    rows = np.zeros((frame.height, SKETCH_SIZE), np.float32)
+    there = frame["at"].is_not_null().to_numpy()
+    if parts:
+        rows[there] = np.concatenate(sketches)[frame["at"].drop_nulls().to_numpy()]
+
+    def values(ids: Iterable[str]) -> Windows:
+        return read_values(release, dataset, ids)
+
+    return Facts(dataset, frame.drop("at"), rows, values)
+
+
+def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
+    """Published values of the given entries; those that are in no file are left out."""
+    wanted, found = set(ids), Windows()
+    for file in (layout.QUERIES, *layout.corpus_files(20)):
+        path = release / layout.data(dataset, file)
+        if path.is_file() and wanted - set(found):
+            for table in _row_groups(path, ["entry_id", "ts_values"]):
+                at = [i for i, name in enumerate(table["entry_id"].to_pylist()) if name in wanted]
+                if at:
+                    chosen = table.take(at)
+                    windows = unnest(chosen["ts_values"])
+                    found |= {n: w.copy() for n, w in zip(chosen["entry_id"].to_pylist(), windows, strict=True)}
+    return found
+
+
+def _row_groups(path: Path, columns: list[str] | None = None) -> Iterable[pa.Table]:
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group, columns=columns or ["entry_id", "channels", "ts_values"])
+
+
+def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:
+    """Hashes and sketches of one row group of entries, window by window (lengths and channels may differ)."""
+    names, channels = table["entry_id"].to_pylist(), table["channels"].to_pylist()
+    windows = unnest(table["ts_values"])
+    zero = np.zeros(1, np.int64)
+    prints = [fingerprint(w, c, zero, np.array([len(w)])) for w, c in zip(windows, channels, strict=True)]
+    frame = pl.DataFrame(
+        {
+            "entry_id": names,
+            "channels": channels,
+            "content_hash": [p.content_hash[0] for p in prints],
+            "shape_hash": [p.shape_hash[0] for p in prints],
+            "constant_mask": [p.constant_mask[0] for p in prints],
+            "steps": [len(w) for w in windows],
+        },
+        schema_overrides={"channels": pl.List(pl.String)},
+    )
+    return frame, np.concatenate([p.sketch for p in prints])
+
+
+def from_lane(lane: Lane, audit: pl.DataFrame | None = None) -> Facts:
+    """From a built lane; ``audit`` where its own is not written yet."""
+    done = {name: lane.stage(name).current() for name in ("recordings", "windows", "benchmark")}
+    place = {name: lane.stage(name).place(r["key"]) for name, r in done.items() if r is not None}
+    missing = [name for name in ("recordings", "windows") if name not in place]
+    if missing or (audit is None and "benchmark" not in place):
+        raise ReadbenchError(f"{lane.name} is not built here: run `readbench build --dataset {lane.name}`")
+    with lane.store.open_read(f"{place['windows']}/{INDEX}") as stream:
+        index = pq.read_table(stream)
+    if audit is None:
+        with lane.store.open_read(f"{place['benchmark']}/audit.parquet") as stream:
+            audit = pl.DataFrame(pq.read_table(stream))
+    shard = f"{place['recordings']}/{SHARD}"
+    return from_index(lane.name, index, audit, lambda: lane.store.open_read(shard))

@@ -1,0 +1,154 @@
+"""Windows that are nearly the same: candidates by sketch, in cells; then an exact confirmation on the values.
+
+The corpus sketches (64 floats, see ``fingerprint``) are gathered in cells around a centre. By the triangle
+inequality on angles a query has no neighbour in a cell whose centre is farther than the cell's radius and the
+threshold's angle together: it is left out there. What remains is compared by matrix products of bounded size, so
+nothing that reaches the threshold is missed, and memory is a few blocks beside the sketches themselves.
+Thresholds are ours: the sketch of a window shifted by three samples keeps a cosine of 0.97 or more in 95 % of the
+windows of most datasets, so sketches are asked generously and the values decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+CANDIDATE_COSINE = 0.97
+"""Sketches at least this near are looked at more closely."""
+
+SAME_CORRELATION = 0.999
+"""Windows that correlate at least this well are told as near duplicates: 0.2 % of the energy may differ."""
+
+_BLOCK = 4096
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Candidate pairs: ``query`` and ``corpus`` int64 [n] positions, ``cosine`` float32 [n]; by query, nearest first.
+
+    ``compared`` and ``possible``: pairs of sketches that were multiplied, of all there are.
+    """
+
+    query: np.ndarray
+    corpus: np.ndarray
+    cosine: np.ndarray
+    compared: int
+    possible: int
+
+
+def candidates(
+    queries: np.ndarray, corpus: np.ndarray, threshold: float = CANDIDATE_COSINE, keep: int = 3, block: int = _BLOCK
+) -> Pairs:
+    """For each query sketch (float32 [n][64], norm 1 or 0) its ``keep`` nearest corpus sketches of at least
+    ``threshold``. Sketches of norm 0 (windows that do not move) have no neighbours."""
+    query_at, corpus_at = (np.flatnonzero(np.einsum("ij,ij->i", s, s) > 0.5) for s in (queries, corpus))
+    if not len(query_at) or not len(corpus_at):
+        return Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32), 0, 0)
+    centres, cells, radii = _cells(corpus, corpus_at)
+    reach = radii + np.arccos(threshold) + 1e-3
+    best = np.full((len(query_at), keep), -np.inf, np.float32)
+    where = np.full((len(query_at), keep), -1, np.int64)
+    compared = 0
+    for first in range(0, len(query_at), block):
+        rows = np.arange(first, min(first + block, len(query_at)))
+        own = queries[query_at[rows]]
+        near = np.arccos(np.clip(own @ centres.T, -1, 1)) <= reach
+        for cell, members in enumerate(cells):
+            asking = np.flatnonzero(near[:, cell])
+            compared += len(asking) * len(members)
+            for start in range(0, len(members) if len(asking) else 0, block):
+                others = members[start : start + block]
+                products = own[asking] @ corpus[others].T
+                hit = np.flatnonzero(products.max(axis=1) >= np.maximum(threshold, best[rows[asking], -1]))
+                if len(hit):
+                    _take_best(products[hit], others, best, where, rows[asking[hit]])
+    row, rank = np.nonzero(best >= threshold)
+    query, other, cosine = query_at[row], where[row, rank], best[row, rank]
+    order = np.lexsort((other, -cosine, query))
+    return Pairs(query[order], other[order], cosine[order], compared, len(query_at) * len(corpus_at))
+
+
+def _take_best(products: np.ndarray, others: np.ndarray, best: np.ndarray, where: np.ndarray, hit: np.ndarray) -> None:
+    """Merge a block of products into the nearest so far (in place)."""
+    keep = best.shape[1]
+    top = min(keep, products.shape[1])
+    nearest = np.argpartition(-products, top - 1, axis=1)[:, :top]
+    value = np.concatenate([best[hit], np.take_along_axis(products, nearest, 1)], axis=1)
+    place = np.concatenate([where[hit], others[nearest]], axis=1)
+    order = np.argsort(-value, axis=1, kind="stable")[:, :keep]
+    best[hit], where[hit] = np.take_along_axis(value, order, 1), np.take_along_axis(place, order, 1)
+
+
+def _cells(sketches: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """Centres [k][64] of norm 1, the positions in each cell, and each cell's radius as an angle [k].
+
+    Spherical k-means on a sample with the square root of n cells; one cell where there are few sketches.
+    """
+    count = 1 if len(at) <= _BLOCK else int(np.sqrt(len(at)))
+    sample = sketches[at[:: max(1, len(at) // (20 * count))]]
+    centres = sample[:: max(1, len(sample) // count)][:count].copy()
+    for _ in range(_ROUNDS):
+        nearest = np.argmax(sample @ centres.T, axis=1)
+        total = np.zeros_like(centres)
+        np.add.at(total, nearest, sample)
+        size = np.linalg.norm(total, axis=1, keepdims=True)
+        centres = np.divide(total, size, out=centres, where=size > 0)
+    cell, angle = np.empty(len(at), np.int64), np.empty(len(at), np.float32)
+    for first in range(0, len(at), _BLOCK):
+        cosines = sketches[at[first : first + _BLOCK]] @ centres.T
+        own = np.argmax(cosines, axis=1)
+        cell[first : first + _BLOCK] = own
+        nearness = np.take_along_axis(cosines, own[:, None], 1)[:, 0]
+        angle[first : first + _BLOCK] = np.arccos(np.clip(nearness, -1, 1))
+    order = np.argsort(cell, kind="stable")
+    bounds = np.searchsorted(cell[order], np.arange(len(centres) + 1))
+    members = [at[order[a:b]] for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+    radii = np.zeros(len(centres), np.float32)
+    np.maximum.at(radii, cell, angle)
+    return centres, members, radii
+
+
+def correlation(a: np.ndarray, b: np.ndarray, shift: int) -> tuple[float, int]:
+    """Best correlation of two windows [T][C] over shifts of at most ``shift`` steps, and that shift of ``b``.
+
+    Each channel is z-normalised over the steps the two share, so gain and offset do not matter; the value is the
+    mean over the channels that move in both. A channel that moves in one alone counts as 0.
+    """
+    if a.shape != b.shape:
+        return 0.0, 0
+    best, at = -1.0, 0
+    steps = len(a)
+    for lag in sorted(range(-shift, shift + 1), key=abs):
+        first = a[max(lag, 0) : steps + min(lag, 0)].astype(np.float64)
+        second = b[max(-lag, 0) : steps - max(lag, 0)].astype(np.float64)
+        first, second = first - first.mean(axis=0), second - second.mean(axis=0)
+        energy_a, energy_b = (first * first).sum(axis=0), (second * second).sum(axis=0)
+        moving = (energy_a > 1e-12 * len(first)) | (energy_b > 1e-12 * len(second))
+        if not moving.any():
+            continue
+        size = np.sqrt(energy_a * energy_b)
+        together = np.divide((first * second).sum(axis=0), size, out=np.zeros_like(size), where=size > 0)
+        value = float(together[moving].mean())
+        if value > best + 1e-9:
+            best, at = value, lag
+    return best, at
+
+
+def confirmed(
+    pairs: Pairs, values: Callable[[int, int], tuple[np.ndarray, np.ndarray]], shift: int | None = None
+) -> list[tuple[int, int, float, int]]:
+    """The pairs whose values correlate: (query, corpus, correlation, shift), the best of each query.
+
+    ``values(query, corpus)`` gives the two windows; ``shift`` by default a sixteenth of the length, at least 8.
+    """
+    best: dict[int, tuple[int, int, float, int]] = {}
+    for query, other in zip(pairs.query.tolist(), pairs.corpus.tolist(), strict=True):
+        a, b = values(query, other)
+        reach = min(len(a) - 2, max(8, len(a) // 16)) if shift is None else shift
+        value, lag = correlation(a, b, max(reach, 0))
+        if value >= SAME_CORRELATION and value > best.get(query, (0, 0, -1.0, 0))[2]:
+            best[query] = (query, other, value, lag)
+    return list(best.values())
