@@ -99,7 +99,7 @@ class CheckFailed(ReadbenchError):
 def require(
     stage: str, subject: str, projection: pd.DataFrame, examples: Mapping[str, Sequence[str]] | None = None
 ) -> list[dict[str, Any]]:
-    """Run a suite and return what it saw as plain data; raise :class:`CheckFailed` where a blocking check failed.
+    """Run a suite and :func:`judge` what it saw.
 
     ``examples``: by column, what a person should look at first where a check of that column fails.
     """
@@ -109,6 +109,11 @@ def require(
         told = (examples or {}).get(columns[outcome.check], ())
         if told and not outcome.passed:
             outcome.observed["examples"] = list(told)
+    return judge(stage, subject, outcomes)
+
+
+def judge(stage: str, subject: str, outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    """What a suite saw as plain data; raises :class:`CheckFailed` where a blocking check failed."""
     if any(o.blocking and not o.passed for o in outcomes):
         raise CheckFailed(stage, subject, outcomes)
     return [asdict(o) for o in outcomes]
