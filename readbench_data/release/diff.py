@@ -1,0 +1,329 @@
+"""What changed from one release to another: entries, per dataset and class, and what in settings, sources and code
+explains it. Only the two folders are needed. Values are read only of files whose logical content differs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+import pyarrow.parquet as pq
+import xxhash
+
+from readbench_data.entry import unnest
+from readbench_data.errors import ReadbenchError
+from readbench_data.release import layout
+
+Bump = Literal["major", "minor", "patch"]
+
+ADDED, REMOVED, RELABELLED, REVALUED, MOVED, REDESCRIBED = KINDS = (
+    "added",
+    "removed",
+    "relabelled",
+    "revalued",
+    "moved",
+    "redescribed",
+)
+"""``moved``: to another side or pollution level. ``redescribed``: another column, such as rca_target or extras."""
+
+SETS = [(layout.QUERIES, "queries"), (layout.ANOMALIES, "anomalies")]
+SETS += [(layout.normals(rho), f"normals-{rho}") for rho in (10, 20)]
+_AUDIT = ["entry_id", "class_label", "outcome", "reason", "pollution"]
+
+
+@dataclass(frozen=True)
+class DatasetDiff:
+    """One dataset. ``changes``: one row a changed entry and kind of change, with ``entry_id, change,
+    class_before, class_after, set_before, set_after, why`` (what the other release says of an entry it does not
+    publish). ``relabelled_unpublished``: windows published in neither whose class or reason to be dropped differs.
+    ``causes``: settings, sources and status that differ, in words."""
+
+    dataset: str
+    before: str
+    after: str
+    changes: pl.DataFrame
+    relabelled_unpublished: int
+    causes: tuple[str, ...]
+
+    def counts(self) -> dict[str, int]:
+        """Changed entries by kind; every kind is there."""
+        found = dict(self.changes.group_by("change").len().iter_rows())
+        return {kind: found.get(kind, 0) for kind in KINDS}
+
+    def by_class(self) -> list[tuple[str, str, int]]:
+        """(kind, class, number): ``a -> b`` for a relabelled entry, and the sets for a moved one."""
+        name = pl.coalesce("class_after", "class_before")
+        told = (
+            pl.when(pl.col("change") == RELABELLED)
+            .then(pl.format("{} -> {}", pl.col("class_before").fill_null("-"), pl.col("class_after").fill_null("-")))
+            .when(pl.col("change") == MOVED)
+            .then(pl.format("{} ({} -> {})", name, "set_before", "set_after"))
+            .otherwise(name)
+        )
+        rows = self.changes.select("change", told=told).group_by("change", "told").len()
+        order = {kind: i for i, kind in enumerate(KINDS)}
+        return sorted(rows.iter_rows(), key=lambda r: (order[r[0]], r[1]))
+
+    def whys(self) -> dict[str, int]:
+        """Why entries came or went, as the other release's audit table has it."""
+        rows = self.changes.drop_nulls("why").group_by("change", "why").len().sort("change", "len", "why")
+        return {f"{change}: {why}": n for change, why, n in rows.iter_rows()}
+
+
+@dataclass(frozen=True)
+class ReleaseDiff:
+    """Two releases. ``causes``: what differs for all datasets; ``files``: paths whose bytes differ or that are in
+    one only."""
+
+    before: str
+    after: str
+    datasets: tuple[DatasetDiff, ...]
+    causes: tuple[str, ...]
+    files: tuple[str, ...]
+
+    @cached_property
+    def total(self) -> dict[str, int]:
+        """Changed entries by kind, over all datasets."""
+        counts = [d.counts() for d in self.datasets]
+        return {kind: sum(c[kind] for c in counts) for kind in KINDS}
+
+    def proposed_bump(self) -> Bump | None:
+        """Labels, values or windows changed: major. Entries or datasets added: minor. Anything else: patch.
+        None where every byte but the version is the same."""
+        unpublished = sum(d.relabelled_unpublished for d in self.datasets)
+        if unpublished or any(self.total[k] for k in (REMOVED, RELABELLED, REVALUED, MOVED)):
+            return "major"
+        if self.total[ADDED]:
+            return "minor"
+        return "patch" if self.files or self.causes else None
+
+    def changed(self) -> list[DatasetDiff]:
+        """Datasets in which anything differs."""
+        return [d for d in self.datasets if d.changes.height or d.relabelled_unpublished or d.causes]
+
+    def words(self) -> str:
+        """Plain text: a line for each dataset that differs, its classes and causes below it."""
+        lines = [f"from {self.before} to {self.after}: " + (_total(self.total) or "no entry differs")]
+        lines += [f"  because: {cause}" for cause in self.causes]
+        for dataset in self.changed():
+            lines += ["", f"{dataset.dataset}: " + (_total(dataset.counts()) or "no entry differs")]
+            lines += [f"  {kind:12}{n:>7,}  {name}" for kind, name, n in dataset.by_class()]
+            if dataset.relabelled_unpublished:
+                lines.append(f"  {'relabelled':12}{dataset.relabelled_unpublished:>7,}  windows published in neither")
+            lines += [f"  {n:>7,} {why}" for why, n in dataset.whys().items()]
+            lines += [f"  because: {cause}" for cause in dataset.causes]
+        if not self.total_changed() and self.files:
+            lines.append("files that differ: " + ", ".join(self.files[:8]) + (" ..." if len(self.files) > 8 else ""))
+        lines.append("")
+        bump = self.proposed_bump()
+        lines.append(f"proposed step of the version: {bump}" if bump else "the two hold the same")
+        return "\n".join(lines)
+
+    def total_changed(self) -> int:
+        """Changed entries of all kinds."""
+        return sum(self.total.values())
+
+    def to_json(self, entries: bool = True) -> dict[str, Any]:
+        """Plain data; ``entries`` also lists every changed entry."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "proposed_bump": self.proposed_bump(),
+            "total": self.total,
+            "causes": list(self.causes),
+            "files": list(self.files),
+            "datasets": {
+                d.dataset: {
+                    "status": [d.before, d.after],
+                    "counts": d.counts(),
+                    "by_class": [{"change": k, "class": c, "entries": n} for k, c, n in d.by_class()],
+                    "why": d.whys(),
+                    "relabelled_unpublished": d.relabelled_unpublished,
+                    "causes": list(d.causes),
+                    **({"entries": d.changes.to_dicts()} if entries else {}),
+                }
+                for d in self.datasets
+            },
+        }
+
+
+def _total(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n:,} {kind}" for kind, n in counts.items() if n)
+
+
+def diff_releases(a: Path, b: Path) -> ReleaseDiff:
+    """The difference from the release in folder ``a`` to the one in ``b``."""
+    before, after = _manifest(a), _manifest(b)
+    names = list(dict.fromkeys([*after["datasets"], *before["datasets"]]))
+    absent = {"status": "not in this release"}
+    datasets = tuple(
+        _dataset(name, a, b, before, after, before["datasets"].get(name, absent), after["datasets"].get(name, absent))
+        for name in names
+    )
+    shared = {k: (before.get(k), after.get(k)) for k in ("format", "seed", "code_version")}
+    causes = [f"{k.replace('_', ' ')} {_short(x)} -> {_short(y)}" for k, (x, y) in shared.items() if x != y]
+    causes += list(_settings("config", before["config"], after["config"], skip=("seed", "datasets")))
+    return ReleaseDiff(before["version"], after["version"], datasets, tuple(causes), tuple(_files(before, after)))
+
+
+def _manifest(release: Path) -> dict[str, Any]:
+    path = release / layout.MANIFEST
+    if not path.is_file():
+        raise ReadbenchError(f"{release}: no {layout.MANIFEST}: this is not a finished release")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ReadbenchError(f"{path}: not JSON ({error})") from error
+    if not isinstance(manifest, dict) or not {"version", "datasets", "files", "config"} <= manifest.keys():
+        raise ReadbenchError(f"{path}: not the manifest of a release")
+    return manifest
+
+
+def _files(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    """Files whose content differs. The card and the composition name the version, so they count only where
+    the version is the same."""
+    same_version = before["version"] == after["version"]
+    for path in sorted({*before["files"], *after["files"]}):
+        if not same_version and not path.startswith(("data/", "audit/", "licenses/")):
+            continue
+        old, new = before["files"].get(path), after["files"].get(path)
+        if old is None or new is None or old["content_sha256"] != new["content_sha256"]:
+            yield path
+
+
+def _dataset(
+    name: str,
+    a: Path,
+    b: Path,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    old: dict[str, Any],
+    new: dict[str, Any],
+) -> DatasetDiff:
+    path = layout.audit(name)
+    sides = [_audit(folder / path, path in m["files"]) for folder, m in ((a, before), (b, after))]
+    joined = sides[0].join(sides[1], on="entry_id", how="full", suffix="_after", coalesce=True)
+    joined = joined.rename(
+        {"class_label": "class_before", "set": "set_before", "class_label_after": "class_after", "told": "told_before"}
+    )
+    was, now = pl.col("set_before").is_not_null(), pl.col("set_after").is_not_null()
+    relabelled = pl.col("class_before").ne_missing(pl.col("class_after"))
+    both = pl.col("told_before").is_not_null() & pl.col("told_after").is_not_null()
+    parts = [
+        _rows(joined.filter(~was & now), ADDED, pl.col("told_before").fill_null("was not cut before")),
+        _rows(joined.filter(was & ~now), REMOVED, pl.col("told_after").fill_null("is not cut any more")),
+        _rows(joined.filter((was | now) & both & relabelled), RELABELLED),
+        _rows(joined.filter(was & now & (pl.col("set_before") != pl.col("set_after"))), MOVED),
+        *_values(name, a, b, before, after, joined),
+    ]
+    unpublished = joined.filter(~was & ~now & both & relabelled).height
+    return DatasetDiff(name, old["status"], new["status"], pl.concat(parts), unpublished, tuple(_causes(old, new)))
+
+
+def _audit(path: Path, listed: bool) -> pl.DataFrame:
+    """``entry_id, class_label, set`` (null where unpublished) and ``told``, what the table says of the window."""
+    if not listed or not path.is_file():
+        return pl.DataFrame(schema=dict.fromkeys(("entry_id", "class_label", "set", "told"), pl.String))
+    frame = pl.read_parquet(path, columns=_AUDIT)
+    level = pl.when(pl.col("pollution") == 0).then(pl.lit("anomalies")).otherwise(pl.format("normals-{}", "pollution"))
+    return frame.select(
+        "entry_id",
+        "class_label",
+        set=pl.when(pl.col("outcome") == "query")
+        .then(pl.lit("queries"))
+        .when(pl.col("outcome") == "corpus")
+        .then(level),
+        told=pl.concat_str("outcome", "reason", separator=", ", ignore_nulls=True),
+    )
+
+
+def _rows(frame: pl.DataFrame, kind: str, why: pl.Expr | None = None) -> pl.DataFrame:
+    said = pl.lit(None, pl.String) if why is None else why
+    columns = ["class_before", "class_after", "set_before", "set_after"]
+    return frame.sort("entry_id").select("entry_id", pl.lit(kind).alias("change"), *columns, said.alias("why"))
+
+
+def _values(
+    name: str, a: Path, b: Path, before: dict[str, Any], after: dict[str, Any], joined: pl.DataFrame
+) -> Iterator[pl.DataFrame]:
+    """Entries that both releases publish and whose values or other columns differ."""
+    kept = joined.filter(pl.col("set_before").is_not_null() & pl.col("set_after").is_not_null())
+    paths = [layout.data(name, file) for file, _ in SETS]
+    stated = [{p: m["files"][p]["content_sha256"] for p in paths if p in m["files"]} for m in (before, after)]
+    if stated[0] == stated[1] or not kept.height:
+        return
+    old, new = (_hashes(folder, list(own)) for folder, own in zip((a, b), stated, strict=True))
+    changed: dict[str, list[str]] = {REVALUED: [], REDESCRIBED: []}
+    for entry in kept["entry_id"]:
+        if entry in old and entry in new:
+            if old[entry][0] != new[entry][0]:
+                changed[REVALUED].append(entry)
+            if old[entry][1] != new[entry][1]:
+                changed[REDESCRIBED].append(entry)
+    for kind, entries in changed.items():
+        yield _rows(kept.filter(pl.col("entry_id").is_in(entries)), kind)
+
+
+def _hashes(folder: Path, paths: list[str]) -> dict[str, tuple[bytes, bytes]]:
+    """Hash of the values with their channels, and of what else is said, by entry_id."""
+    others = ["channels", "rca_target", "rca_affected", "extras"]
+    found: dict[str, tuple[bytes, bytes]] = {}
+    for path in paths:
+        with pq.ParquetFile(folder / path) as file:
+            for group in range(file.num_row_groups):
+                table = file.read_row_group(group, columns=["entry_id", "ts_values", *others])
+                windows = unnest(table["ts_values"])
+                for row, window in zip(table.select(["entry_id", *others]).to_pylist(), windows, strict=True):
+                    shape = json.dumps([row["channels"], *window.shape]).encode()
+                    values = xxhash.xxh3_128(shape + window.tobytes()).digest()
+                    said = json.dumps([row[c] for c in others[1:]], ensure_ascii=False).encode()
+                    found[row["entry_id"]] = values, xxhash.xxh3_128(said).digest()
+    return found
+
+
+def _causes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+    """What of a dataset's part of the manifest differs, in words."""
+    if old["status"] != new["status"]:
+        yield f"status {old['status']} -> {new['status']}" + (f" ({new['reason']})" if new.get("reason") else "")
+        return
+    if old["status"] != "ok":
+        return
+    for key in ("origin", "licence"):
+        if old[key] != new[key]:
+            yield f"{key} {old[key]} -> {new[key]}"
+    yield from _settings("settings", old["settings"], new["settings"])
+    yield from _settings("config", old["config"], new["config"])
+    yield from _settings("rule", old["rule"], new["rule"])
+    yield from _source_files(old["source_files"], new["source_files"])
+
+
+def _settings(title: str, old: Mapping[str, Any], new: Mapping[str, Any], skip: tuple[str, ...] = ()) -> Iterator[str]:
+    for key in sorted({*old, *new} - set(skip)):
+        x, y = old.get(key), new.get(key)
+        if isinstance(x, dict) and isinstance(y, dict):
+            yield from _settings(f"{title}.{key}", x, y)
+        elif x != y:
+            yield f"{title} {key} {_short(x)} -> {_short(y)}"
+
+
+def _source_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    shared = set(old) & set(new)
+    told = {
+        "changed": sorted(p for p in shared if old[p]["sha256"] != new[p]["sha256"]),
+        "added": sorted(set(new) - set(old)),
+        "gone": sorted(set(old) - set(new)),
+    }
+    for word, paths in told.items():
+        if paths:
+            more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+            yield f"original files {word}: {', '.join(paths[:3])}{more}"
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return text[:12] if len(text) == 64 and set(text) <= set("0123456789abcdef") else text[:80]
