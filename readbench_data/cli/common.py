@@ -32,7 +32,7 @@ def release_option(function: F) -> F:
     return click.option(
         "--release",
         metavar="REL",
-        help="A release folder, or the version of one in the data root; by default the newest.",
+        help="A release folder, the version of one in the data root, or OWNER/NAME@TAG; by default the newest.",
     )(function)
 
 
@@ -49,11 +49,16 @@ def open_store(data: str) -> Store:
 
 
 def find_release(data: str, release: str | None) -> Path:
-    """A release as a local folder: as named, else the newest in the data root."""
+    """A release as a local folder: as named (OWNER/NAME@TAG is pulled), else the newest in the data root."""
+    from readbench_data.hub.address import is_reference, parse_reference
     from readbench_data.release import layout
     from readbench_data.release.build import releases
 
     store = open_store(data)
+    if release is not None and is_reference(release):
+        from readbench_data.hub.pulling import pull
+
+        return pull(*parse_reference(release), cache_folder(data), say=progress)
     if release is not None:
         for candidate in (Path(release), Path(store.url(f"release/{release}"))):
             if (candidate / layout.MANIFEST).is_file():
@@ -63,6 +68,13 @@ def find_release(data: str, release: str | None) -> Path:
     if not built:
         raise ReadbenchError(f"no release in {data}: run `readbench build` first, or name one with --release")
     return Path(store.url(f"release/{built[-1]}"))
+
+
+def cache_folder(data: str) -> Path:
+    """Where what is fetched is kept: below the data root, or beside Dagster's home where that is remote."""
+    from assets.resources import Workspace
+
+    return Workspace(data=data).cache
 
 
 def evaluation_folder(data: str) -> Path:
@@ -87,6 +99,12 @@ def print_table(
     click.secho(line(header), bold=True)
     for number, row in enumerate(rows):
         click.secho(line(row), dim=bool(dim and number in dim))
+
+
+def progress(line: str) -> None:
+    """A line of progress on stderr, unless silence is wanted."""
+    if not is_quiet():
+        click.echo(line, err=True)
 
 
 def is_quiet() -> bool:

@@ -18,7 +18,10 @@ COMMANDS = {
     "build": "build",
     "audit": "audit",
     "composition": "composition",
+    "diff": "diff",
     "verify": "verify",
+    "publish": "publish",
+    "pull": "pull",
     "evaluate": "evaluate",
     "leaderboard": "evaluate",
 }

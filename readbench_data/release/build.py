@@ -18,6 +18,7 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.card import card, licence_note
 from readbench_data.release.composition import compose_row, differences, printed_row
+from readbench_data.release.croissant import croissant
 from readbench_data.source import Source
 from readbench_data.store import Store, digest, json_bytes
 
@@ -80,6 +81,7 @@ def build_release(
         "datasets": datasets,
         "files": files,
     }
+    files[layout.CROISSANT] = _text(store, target, layout.CROISSANT, json_bytes(croissant(manifest, sources)))
     text = card(manifest, composition, sources).encode()
     files[layout.CARD] = _text(store, target, layout.CARD, text)
     manifest["files"] = dict(sorted(files.items()))

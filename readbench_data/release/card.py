@@ -1,14 +1,25 @@
-"""The dataset card: README.md of a release, with the YAML that makes ``load_dataset`` work."""
+"""The dataset card: README.md of a release, with the YAML that makes ``load_dataset`` work.
+
+The card is made from the manifest and the composition alone, with the sources' declarations: nothing in it is
+written by hand for one release. Its parts are in ``card_parts``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
+from readbench_data.release import card_parts as parts
 from readbench_data.release import layout
-from readbench_data.release.composition import COLUMNS, state, table_rows
+from readbench_data.release.card_parts import licence_note
+from readbench_data.release.composition import COLUMNS, table_rows
+from readbench_data.release.licences import overall
 from readbench_data.source import Source
+
+__all__ = ["Published", "card", "configs", "licence_note"]
 
 PAPER = "arXiv:2609.32123"
 
@@ -17,13 +28,47 @@ MINIATURE_WARNING = (
     "Nothing measured on them is a READ-Bench result."
 )
 
+CITATION = """@article{readbench2026,
+  title   = {{READ-Bench}: Benchmarking Historical Instance Retrieval for Time-Series Diagnosis},
+  author  = {Pastrana, Gerardo and Li, Haojun and Mehta, Dhruv and Vyas, Anoushka and Khoshfetrat Pakazad, Sina and
+             Ohlsson, Henrik and Paparrizos, John},
+  journal = {arXiv preprint arXiv:2609.32123},
+  year    = {2026}
+}"""
 
-def card(manifest: dict[str, Any], composition: dict[str, Any], sources: dict[str, Source]) -> str:
-    """The whole card. ``manifest`` needs ``version``, ``config``, ``datasets`` and ``files``."""
-    return "---\n" + _front_matter(manifest) + "---\n" + _body(manifest, composition, sources)
+
+@dataclass(frozen=True)
+class Published:
+    """Where a card is read: ``repository`` OWNER/NAME on the Hub, or None in a folder; ``tag`` of the version."""
+
+    repository: str | None
+    tag: str
 
 
-def configs(files: dict[str, Any], datasets: dict[str, Any]) -> list[dict[str, Any]]:
+def card(
+    manifest: Mapping[str, Any],
+    composition: Mapping[str, Any],
+    sources: Mapping[str, Source],
+    published: Published | None = None,
+    since: tuple[str, str] | None = None,
+) -> str:
+    """The whole card. ``manifest`` needs ``version``, ``config``, ``datasets`` and ``files``.
+
+    ``published``: where it will be read, for the code; without it the code reads the folder the card lies in.
+    ``since``: the version before and, in words, what has changed since.
+    """
+    present = [n for n, d in manifest["datasets"].items() if d["status"] == "ok"]
+    return (
+        "---\n"
+        + _front_matter(manifest, sources, present)
+        + "---\n"
+        + "\n".join(
+            _body(manifest, composition, sources, present, published or Published(None, manifest["version"]), since)
+        )
+    )
+
+
+def configs(files: Mapping[str, Any], datasets: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One config a dataset with a split for the queries and for each corpus; absent files are not listed."""
     out = []
     for name, dataset in sorted(datasets.items()):
@@ -38,13 +83,24 @@ def configs(files: dict[str, Any], datasets: dict[str, Any]) -> list[dict[str, A
     return out
 
 
-def _front_matter(manifest: dict[str, Any]) -> str:
+def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: list[str]) -> str:
     rows = sum(f["rows"] for path, f in manifest["files"].items() if path.startswith("data/"))
-    front = {
-        "pretty_name": "READ-Bench (rebuilt)",
-        "license": "other",
+    licence = overall({name: sources[name].licence for name in present})
+    front: dict[str, Any] = {"pretty_name": "READ-Bench (rebuilt)", "license": licence.identifier}
+    if licence.identifier == "other":
+        front |= {"license_name": "each-part-its-own", "license_link": "README.md#licences"}
+    front |= {
+        "language": ["en"],
         "task_categories": ["time-series-forecasting", "feature-extraction", "other"],
-        "tags": ["time-series", "anomaly-detection", "retrieval", "root-cause-analysis", "diagnosis", "benchmark"],
+        "tags": [
+            "time-series",
+            "anomaly-detection",
+            "retrieval",
+            "fault-diagnosis",
+            "root-cause-analysis",
+            "benchmark",
+            "croissant",
+        ],
         "size_categories": [_size_category(rows)],
         "configs": configs(manifest["files"], manifest["datasets"]),
     }
@@ -56,14 +112,16 @@ def _size_category(rows: int) -> str:
     return next((name for limit, name in steps if rows < limit), "1M<n<10M")
 
 
-def _body(manifest: dict[str, Any], composition: dict[str, Any], sources: dict[str, Source]) -> str:
-    datasets = manifest["datasets"]
-    present = [n for n, d in datasets.items() if d["status"] == "ok"]
-    small = [n for n in present if datasets[n]["origin"] == "miniature"]
-    partial = [n for n in present if datasets[n]["partial"]]
-    lines: list[str] = []
-    if small:
-        lines += [MINIATURE_WARNING.format(names=", ".join(small)), ""]
+def _body(
+    manifest: Mapping[str, Any],
+    composition: Mapping[str, Any],
+    sources: Mapping[str, Source],
+    present: list[str],
+    published: Published,
+    since: tuple[str, str] | None,
+) -> list[str]:
+    small = [n for n in present if manifest["datasets"][n]["origin"] == "miniature"]
+    lines = [MINIATURE_WARNING.format(names=", ".join(small)), ""] if small else []
     lines += [
         f"# READ-Bench, rebuilt: version {manifest['version']}",
         "",
@@ -72,134 +130,27 @@ def _body(manifest: dict[str, Any], composition: dict[str, Any], sources: dict[s
         f"The benchmark is described in {PAPER}; this is an independent rebuild of its corpora from the public "
         "sources, with the proof of every label in `audit/`.",
         "",
-        "## Load",
-        "",
-        "```python",
-        "from datasets import load_dataset",
-        "",
-        f'queries = load_dataset(".", "{present[0]}", split="queries")'
-        if present
-        else "# this release holds no dataset",
-        *(
-            [
-                f'corpus = load_dataset(".", "{present[0]}", split="{_largest(manifest, present[0])}")',
-                'corpus = corpus.with_format("numpy")',
-            ]
-            if present
-            else []
-        ),
-        "```",
-        "",
-        "Splits: `queries`, and the corpora `corpus_p00`, `corpus_p10`, `corpus_p20`, in which Normal windows are "
-        "0, 10 and 20 % of all. The corpora nest. `ts_values` is [T][C] float32; `extras` is a JSON object.",
-        "",
+        *parts.loading(manifest, present, published.repository, published.tag),
+        *parts.splits(),
+        *parts.columns(),
         "## Composition, beside the printed table",
         "",
-        *_table(["dataset", "data", *COLUMNS], table_rows(composition)),
+        "Below each dataset stands the row that the paper prints, to compare with; it enters nothing.",
+        "",
+        *parts.table(["dataset", "data", *COLUMNS], table_rows(dict(composition))),
+        "",
+        *parts.remarks(manifest, composition),
+        *parts.labels(manifest, sources, present),
+        *parts.choices(manifest, sources, present),
+        *parts.licences(sources, present),
+        *parts.versions(manifest, since),
+        "## Citation",
+        "",
+        "The benchmark; what to cite for each source stands in `licenses/`.",
+        "",
+        "```bibtex",
+        CITATION,
+        "```",
         "",
     ]
-    lines += _remarks(manifest, composition, sources, partial)
-    lines += ["## Sources and licences", ""]
-    lines += _table(
-        ["dataset", "source", "licence", "redistribution"],
-        [
-            [n, f"[{s.title}]({s.homepage})", f"[{s.licence.name}]({s.licence.url})", _may(s)]
-            for n, s in sources.items()
-            if n in present
-        ],
-    )
-    lines += [
-        "",
-        "Changes made to the sources: see `manifest.json`, `audit/` and the licence notes in `licenses/`.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _largest(manifest: dict[str, Any], dataset: str) -> str:
-    normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest["files"]]
-    return f"corpus_p{max(normal, default=0):02d}"
-
-
-def _may(source: Source) -> str:
-    return "allowed" if source.licence.redistributable else "no licence grants it"
-
-
-def _remarks(
-    manifest: dict[str, Any], composition: dict[str, Any], sources: dict[str, Source], partial: list[str]
-) -> list[str]:
-    lines = ["## What to know", ""]
-    lines.append("- rel/q: mean number of corpus entries of a query's class.")
-    lines.append("- imbalance: size of the largest over the smallest corpus class.")
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] in ("no_data", "failed"):
-            lines.append(f"- **{name}: {dataset['status']}**. {dataset['reason']}")
-    not_selected = [n for n, d in manifest["datasets"].items() if d["status"] == "not_selected"]
-    if not_selected:
-        lines.append(f"- Not selected for this build: {', '.join(not_selected)}.")
-    for name in partial:
-        lines.append(f"- {name} is partial: {manifest['datasets'][name]['partial_note']}.")
-    for name, dataset in composition["datasets"].items():
-        if dataset["status"] != "ok":
-            continue
-        if sources[name].own_choice:
-            lines.append(f"- {name}: {sources[name].own_choice}")
-        if not dataset["built"]["queries"]:
-            lines.append(f"- {name} has no query: {_no_query(dataset)}.")
-        if dataset["built"]["same_at_all_levels"]:
-            lines.append(f"- {name} has no Normal window: its corpus is the same at all three levels.")
-        short = {rho: n for rho, n in dataset["shortfall"].items() if n and not dataset["built"]["same_at_all_levels"]}
-        if short:
-            missing = ", ".join(f"{n} at {rho} %" for rho, n in short.items())
-            lines.append(f"- {name} has too few Normal windows on the corpus side: {missing} are missing.")
-        if dataset["without_query"]:
-            classes = ", ".join(list(dataset["without_query"])[:8])
-            more = len(dataset["without_query"]) - 8
-            lines.append(f"- {name}: classes without a query: {classes}{f' and {more} more' if more > 0 else ''}.")
-    lines.append("")
     return lines
-
-
-def _no_query(dataset: dict[str, Any]) -> str:
-    return "no fault window is in its data" if not dataset["built"]["classes"] else "no class lies in two units"
-
-
-def _table(header: list[str], rows: list[list[str]]) -> list[str]:
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in rows]
-    return [
-        "| " + " | ".join(header) + " |",
-        "|" + "---|" * len(header),
-        *("| " + " | ".join(row) + " |" for row in escaped),
-    ]
-
-
-def licence_note(name: str, source: Source, dataset: dict[str, Any]) -> str:
-    """The licence note of one dataset, ``licenses/<dataset>.md``."""
-    licence = source.licence
-    return "\n".join(
-        [
-            f"# {source.title}",
-            "",
-            f"- Source: {source.homepage}",
-            f"- Licence: {licence.name} ({licence.url})",
-            f"- Redistribution: {_may(source)}{'. ' + licence.note if licence.note else ''}",
-            f"- Data in this release: {state(dataset)}",
-            f"- Changes made: {_changes(source)}",
-            "",
-            "## Citation",
-            "",
-            "```bibtex",
-            source.citation.strip(),
-            "```",
-            "",
-        ]
-    )
-
-
-def _changes(source: Source) -> str:
-    missing = (
-        "rows with a missing value dropped, dead channels removed"
-        if source.curation.missing == "drop_rows"
-        else "missing values filled forward, leading gaps backward, absent channels with 0"
-    )
-    return f"{missing}; cut into windows; values stored as float32; classes named; rows ordered by a hash."

@@ -5,6 +5,7 @@ from __future__ import annotations
 MANIFEST = "manifest.json"
 COMPOSITION = "composition.json"
 CARD = "README.md"
+CROISSANT = "croissant.json"
 
 QUERIES = "queries.parquet"
 ANOMALIES = "corpus-anomalies.parquet"

@@ -1,0 +1,115 @@
+"""``readbench publish``: a release becomes a version that others can name."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from readbench_data.cli.common import (
+    cache_folder,
+    data_option,
+    find_release,
+    is_quiet,
+    open_store,
+    print_table,
+    progress,
+)
+
+if TYPE_CHECKING:
+    from readbench_data.hub.publication import Planned
+
+EPILOG = """\b
+Examples:
+  readbench publish 0.2.0 --to ./out --dry-run          what would be copied
+  readbench publish 0.2.0 --to ./out                    a folder: ./out/0.2.0
+  readbench publish 0.2.0 --to you/readbench --private  the Hub: one commit, then the tag 0.2.0
+  readbench publish 0.2.0 --to s3://bucket/readbench --endpoint http://127.0.0.1:9000
+The token is HF_TOKEN or that of `hf auth login`. A stopped run is gone on with by the same command. What is published
+is final: the same version with other content is refused, here and in later builds.
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("release")
+@click.option(
+    "--to",
+    "to",
+    required=True,
+    metavar="TARGET",
+    help="A folder (if it exists, or starts with . or /), a URL such as s3://bucket/path, or OWNER/NAME on the Hub.",
+)
+@click.option("--tag", metavar="V", help="Name of the published version; by default the version of the release.")
+@click.option("--private", is_flag=True, help="Make a new Hub repository private; refused where it is public.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and change nothing.")
+@click.option("--endpoint", metavar="URL", help="Another Hub than the public one, or the address of an S3 service.")
+@click.option("--allow-miniatures", is_flag=True, help="Publish to the Hub although data are generated miniatures.")
+@click.option(
+    "--with-unlicensed",
+    multiple=True,
+    metavar="NAME",
+    help="Also publish this dataset, whose source no licence allows to be passed on: only with the owner's consent.",
+)
+@data_option
+def publish(
+    release: str,
+    to: str,
+    tag: str | None,
+    private: bool,
+    dry_run: bool,
+    endpoint: str | None,
+    allow_miniatures: bool,
+    with_unlicensed: tuple[str, ...],
+    data: str,
+) -> None:
+    """Publish RELEASE (a folder, or a version in the data root) to the Hub, a folder or an object store.
+
+    Only a release that `readbench verify` accepts is published, and of it only what its licences allow to be passed
+    on. Nobody ever sees half a version: on the Hub it is one commit and one tag. Files that have not changed since
+    the version before are not uploaded again.
+    """
+    import sources
+    from readbench_data.hub import publication
+    from readbench_data.hub.address import parse_target
+    from readbench_data.hub.view import SETTING
+
+    store, cache = open_store(data), cache_folder(data)
+    wish = publication.Wish(
+        find_release(data, release), parse_target(to), tag, private, endpoint, allow_miniatures, with_unlicensed
+    )
+    with publication.prepared(wish, sources.all_sources(), store, cache, say=progress) as ready:
+        for name, reason in sorted(ready.left_out.items()):
+            click.echo(f"{name}: {reason}; {SETTING} {name} publishes it all the same", err=True)
+        for note in ready.notes:
+            click.echo(f"note: {note}", err=True)
+        if dry_run:
+            show(publication.plan(wish, ready))
+            return
+        receipt = publication.publish(wish, ready, store, say=progress, bars=sys.stderr.isatty() and not is_quiet())
+    commit = f" (commit {receipt['commit'][:12]})" if receipt["commit"] else ""
+    if receipt["unchanged"]:
+        click.echo(f"{receipt['target']} is published already with the same content{commit}: nothing was done")
+    else:
+        click.echo(f"published {receipt['target']}{commit}")
+
+
+def show(planned: Planned) -> None:
+    """A dry run, in words and as a table of files."""
+    ready = planned.prepared
+    words = {
+        "published": "it is published already with the same content: nothing would be done",
+        "tag": "its commit is there: only the tag would be made",
+        "commit": "one commit and one tag would be made",
+        "create": "the repository would be created, then one commit and one tag would be made",
+        "copy": "the files would be copied, the manifest last",
+    }
+    datasets = sorted(n for n, d in ready.manifest["datasets"].items() if d["status"] == "ok")
+    click.echo(f"version {ready.tag}, datasets: {', '.join(datasets)}")
+    click.echo(f"since {ready.before}" if ready.before else "the first version there")
+    click.echo(words[planned.state])
+    if planned.add or planned.delete:
+        click.echo(f"{len(planned.add)} files to send, {planned.bytes / 1e6:.1f} MB; {planned.unchanged} unchanged\n")
+        rows = [["send", path, f"{size:,}"] for path, size in sorted(planned.add.items())]
+        rows += [["delete", path, ""] for path in planned.delete]
+        print_table(["", "file", "bytes"], rows, right={2})

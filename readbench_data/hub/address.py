@@ -1,0 +1,83 @@
+"""Where a release is published, and under which name: targets, tags and their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from readbench_data.errors import UsageError
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_SEMANTIC = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+
+
+@dataclass(frozen=True)
+class Target:
+    """``OWNER/NAME`` on the Hub, or a folder or fsspec URL that holds one folder a version."""
+
+    name: str
+    on_hub: bool
+
+    def __str__(self) -> str:
+        return f"the Hub dataset {self.name}" if self.on_hub else self.name
+
+
+def parse_target(text: str) -> Target:
+    """A folder if it exists, starts with ``.`` or ``/``, or is a URL; else ``OWNER/NAME``. Raises ``UsageError``."""
+    if "://" in text:
+        return Target(text.rstrip("/"), on_hub=False)
+    if text.startswith((".", "/", "~")) or Path(text).is_dir():
+        return Target(str(Path(text).expanduser().absolute()), on_hub=False)
+    if not _REPOSITORY.fullmatch(text):
+        raise UsageError(f"{text!r} is no target: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
+    return Target(text, on_hub=True)
+
+
+def parse_reference(text: str) -> tuple[Target, str]:
+    """``TARGET@TAG`` of a published release. Raises ``UsageError``."""
+    target, at, tag = text.rpartition("@")
+    if not at or not target:
+        raise UsageError(f"{text!r} names no version: give OWNER/NAME@TAG, such as you/readbench@0.1.0")
+    return parse_target(target), check_tag(tag)
+
+
+def is_reference(text: str) -> bool:
+    """Whether a release is named as ``TARGET@TAG`` rather than as a folder or a version."""
+    return "@" in text and "/" in text and not Path(text).exists()
+
+
+def check_tag(tag: str) -> str:
+    """A tag that every target can bear. Raises ``UsageError``."""
+    if not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock")):
+        raise UsageError(f"{tag!r} is no tag: use letters, digits, dots and dashes, such as 0.2.0")
+    return tag
+
+
+Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
+
+
+def order(tag: str) -> Order | None:
+    """Precedence of a semantic version (semver.org 2.0.0, clause 11), with or without ``v``; None for other tags."""
+    match = _SEMANTIC.fullmatch(tag)
+    if match is None:
+        return None
+    major, minor, patch, pre = match.groups()
+    marks = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split(".")) if pre else ()
+    return int(major), int(minor), int(patch), int(pre is None), marks
+
+
+def line(tag: str) -> str:
+    """What keeps versions apart that are never compared: lite releases (``-lite``) and full ones."""
+    return "lite" if tag.endswith("-lite") else "full"
+
+
+def previous(tags: Iterable[str], tag: str) -> str | None:
+    """The newest version before ``tag`` of the same line (lite or full), or None."""
+    here = order(tag)
+    if here is None:
+        return None
+    before = [(o, t) for t in tags if (o := order(t)) is not None and o < here and line(t) == line(tag)]
+    return max(before)[1] if before else None

@@ -1,0 +1,154 @@
+"""What this project asks of the Hub: refs, trees, commits, tags, files. One method is one question or one change.
+
+The token is the client's own: HF_TOKEN or ``hf auth login``. It is never kept here, printed or put in an error.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.hub.patience import scrub, status_of, told
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+KIND = "dataset"
+BRANCH = "main"
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file of a commit: ``sha256`` where it lies in large-file storage, the git blob id otherwise."""
+
+    bytes: int
+    sha256: str | None
+    blob: str
+
+
+@dataclass(frozen=True)
+class Refs:
+    """Head of the main branch and the tags of a repository."""
+
+    head: str
+    tags: frozenset[str]
+
+
+class Hub:
+    """One dataset repository. ``endpoint``: another Hub than the public one."""
+
+    def __init__(self, repository: str, endpoint: str | None = None, api: HfApi | None = None) -> None:
+        from huggingface_hub import HfApi
+
+        self.repository = repository
+        self.api = api or HfApi(endpoint=endpoint, library_name="readbench-data")
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not be said: the token in force."""
+        from huggingface_hub import get_token
+
+        return tuple(t for t in (self.api.token, get_token()) if isinstance(t, str))
+
+    def refs(self) -> Refs | None:
+        """Head and tags; None where there is no such repository (or none that this token may see)."""
+        from huggingface_hub.errors import RepositoryNotFoundError
+
+        try:
+            refs = self.api.list_repo_refs(self.repository, repo_type=KIND)
+        except RepositoryNotFoundError as error:
+            if status_of(error) == 401:
+                raise
+            return None
+        heads = {branch.name: branch.target_commit for branch in refs.branches}
+        if BRANCH not in heads:
+            raise ReadbenchError(f"{self.repository} has no branch {BRANCH}: make a new repository for the releases")
+        return Refs(heads[BRANCH], frozenset(tag.name for tag in refs.tags))
+
+    def is_private(self) -> bool:
+        return bool(self.api.repo_info(self.repository, repo_type=KIND).private)
+
+    def tree(self, revision: str) -> dict[str, RemoteFile]:
+        """Every file of a commit or tag."""
+        from huggingface_hub.hf_api import RepoFile
+
+        entries = self.api.list_repo_tree(self.repository, repo_type=KIND, revision=revision, recursive=True)
+        return {
+            e.path: RemoteFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
+            for e in entries
+            if isinstance(e, RepoFile)
+        }
+
+    def commit_id(self, revision: str) -> str:
+        """The commit that a tag points to."""
+        return str(self.api.repo_info(self.repository, repo_type=KIND, revision=revision).sha)
+
+    def find_commit(self, title: str) -> str | None:
+        """The newest commit of the main branch with this title, or None."""
+        commits = self.api.list_repo_commits(self.repository, repo_type=KIND, revision=BRANCH)
+        return next((c.commit_id for c in commits if c.title == title), None)
+
+    def create(self, private: bool) -> None:
+        self.api.create_repo(self.repository, repo_type=KIND, private=private, exist_ok=True)
+
+    def commit(self, parent: str, title: str, description: str, add: Mapping[str, Path], delete: Sequence[str]) -> str:
+        """One commit on top of ``parent``, refused (412) where something else has become the head; its id."""
+        from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete
+
+        operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
+            *(CommitOperationAdd(path, str(file)) for path, file in sorted(add.items())),
+            *(CommitOperationDelete(path) for path in sorted(delete)),
+        ]
+        made = self.api.create_commit(
+            self.repository,
+            operations,
+            commit_message=title,
+            commit_description=description,
+            repo_type=KIND,
+            revision=BRANCH,
+            parent_commit=parent,
+        )
+        return str(made.oid)
+
+    def tag(self, name: str, commit: str, message: str) -> None:
+        self.api.create_tag(self.repository, tag=name, revision=commit, tag_message=message, repo_type=KIND)
+
+    def fetch(self, revision: str, paths: Sequence[str], folder: Path) -> None:
+        """Download files of a commit into a folder; what is already there whole is not fetched again."""
+        self.api.snapshot_download(
+            self.repository, repo_type=KIND, revision=revision, local_dir=folder, allow_patterns=list(paths)
+        )
+
+    def refused(self, error: Exception, doing: str) -> ReadbenchError:
+        """The error of a person who must do something: who may not, what is not there, or what the Hub said."""
+        status = status_of(error)
+        if status in (401, 403):
+            advice = "set HF_TOKEN or run `hf auth login` with a token that may write there"
+            return ReadbenchError(f"{self.repository}: {doing} is not allowed ({status}): {advice}")
+        return ReadbenchError(f"{self.repository}: {doing} failed ({told(error, self.secrets)})")
+
+    def said(self, text: str) -> str:
+        return scrub(text, self.secrets)
+
+
+@contextmanager
+def quiet(bars: bool) -> Iterator[None]:
+    """The client's own log lines (they show signed URLs) are kept back, and its progress bars where not wanted."""
+    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    log = logging.getLogger("huggingface_hub")
+    level, hidden = log.level, are_progress_bars_disabled()
+    log.setLevel(logging.CRITICAL)
+    if not bars:
+        disable_progress_bars()
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        if not bars and not hidden:
+            enable_progress_bars()

@@ -1,0 +1,207 @@
+"""The whole of ``readbench publish``: what may be published, what of it, where to, and the record of it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.hub import folder as folders
+from readbench_data.hub.address import Target, check_tag, previous
+from readbench_data.hub.attempts import patiently, silent
+from readbench_data.hub.changes import told_changes
+from readbench_data.hub.client import Hub, quiet
+from readbench_data.hub.patience import Patience
+from readbench_data.hub.publisher import Plan, Publisher
+from readbench_data.hub.pulling import open_target, pull
+from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
+from readbench_data.release import layout
+from readbench_data.release.build import RECEIPTS, release_content
+from readbench_data.release.card import Published
+from readbench_data.release.verify import verify
+from readbench_data.source import Source
+from readbench_data.store import Store
+
+MINIATURES = "--allow-miniatures"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for. ``with_unlicensed``: datasets without a licence that are published all the same."""
+
+    release: Path
+    target: Target
+    tag: str | None = None
+    private: bool = False
+    endpoint: str | None = None
+    allow_miniatures: bool = False
+    with_unlicensed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A view that is ready, and what is known of it before anything is sent."""
+
+    view: Path
+    manifest: dict[str, Any]
+    tag: str
+    left_out: dict[str, str]
+    before: str | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A dry run: what publishing would do."""
+
+    prepared: Prepared
+    state: str
+    add: dict[str, int]
+    unchanged: int
+    delete: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        return sum(self.add.values())
+
+
+@contextmanager
+def prepared(
+    wish: Wish,
+    sources: Mapping[str, Source],
+    data: Store,
+    cache: Path,
+    patience: Patience | None = None,
+    say: Callable[[str], None] = silent,
+) -> Iterator[Prepared]:
+    """Everything before the first change at the target; the view is gone afterwards.
+
+    Raises ``ReadbenchError`` where the release may not be published.
+    """
+    say("verifying the release")
+    manifest = require_publishable(wish, data)
+    left_out = withheld(manifest, sources, wish.with_unlicensed)
+    tag = check_tag(wish.tag or str(manifest["version"]))
+    with quiet(bars=False):
+        before = previous(known_tags(wish, patience), tag)
+    older = None if before is None else pull(wish.target, before, cache, wish.endpoint, patience, say)
+    address = Published(wish.target.name if wish.target.on_hub else None, tag)
+    with tempfile.TemporaryDirectory(prefix="readbench-view-") as temporary:
+        view, notes, changes = Path(temporary) / "view", [], None
+        if older is not None and before is not None:
+            bare = Path(temporary) / "bare"
+            make_view(wish.release, bare, sources, left_out, address)
+            words, note = told_changes(older, bare, before, tag)
+            notes = [note] if note else []
+            log = older / CHANGELOG
+            changes = Changes(before, words, log.read_text(encoding="utf-8") if log.is_file() else "")
+        made = make_view(wish.release, view, sources, left_out, address, changes)
+        report = verify(Store(str(view)))
+        if not report.ok:
+            raise ReadbenchError(f"what would be published is not sound ({report.problems[0]}): please report it")
+        yield Prepared(view, made, tag, left_out, before, tuple(notes))
+
+
+def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
+    """The manifest of a release that may be published. Raises ``ReadbenchError`` with what stands against it."""
+    report = verify(Store(str(wish.release.absolute())))
+    if not report.ok:
+        raise ReadbenchError(
+            f"{wish.release}: {len(report.problems)} breaches, the first: {report.problems[0]}: build it again; "
+            "only a release that `readbench verify` accepts is published"
+        )
+    manifest: dict[str, Any] = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
+    failed = {n: d["reason"] for n, d in manifest["datasets"].items() if d["status"] == "failed"}
+    if failed:
+        name = min(failed)
+        raise ReadbenchError(f"{name} failed ({failed[name]}): a release with a failed dataset is not published")
+    small = sorted(n for n, d in manifest["datasets"].items() if d["origin"] == "miniature")
+    if small and wish.target.on_hub and not wish.allow_miniatures:
+        raise ReadbenchError(
+            f"{', '.join(small)} are miniatures, which are no READ-Bench data: build from original files, or publish "
+            f"the preview with {MINIATURES}"
+        )
+    receipt = receipts(data).get(manifest["version"])
+    if receipt is not None and receipt["content"] != release_content(manifest):
+        raise ReadbenchError(
+            f"version {manifest['version']} is published ({receipt['target']}) with other content: a published version "
+            "is never rewritten; build another with --version"
+        )
+    return manifest
+
+
+def known_tags(wish: Wish, patience: Patience | None = None) -> Sequence[str]:
+    """Versions that the target has."""
+    if not wish.target.on_hub:
+        return folders.tags(open_target(wish.target, wish.endpoint))
+    hub = Hub(wish.target.name, wish.endpoint)
+    refs = patiently(hub, hub.refs, patience)
+    return sorted(refs.tags) if refs else []
+
+
+def plan(wish: Wish, ready: Prepared, patience: Patience | None = None) -> Planned:
+    """What ``publish`` would do; nothing is changed."""
+    if wish.target.on_hub:
+        with quiet(bars=False):
+            found: Plan = Publisher(
+                Hub(wish.target.name, wish.endpoint), ready.view, ready.tag, wish.private, patience
+            ).plan()
+        sizes = {path: file.bytes for path, file in found.add.items()}
+        return Planned(ready, found.state, sizes, found.unchanged, found.delete)
+    there = folders.plan_folder(open_target(wish.target, wish.endpoint), ready.view, ready.tag)
+    return Planned(ready, "published" if there.done else "copy", there.add, there.unchanged)
+
+
+def publish(
+    wish: Wish,
+    ready: Prepared,
+    data: Store,
+    patience: Patience | None = None,
+    say: Callable[[str], None] = silent,
+    bars: bool = False,
+) -> dict[str, Any]:
+    """Publish a prepared view and keep the receipt in the data root; the receipt, with ``unchanged``."""
+    commit = None
+    if wish.target.on_hub:
+        with quiet(bars):
+            hub = Hub(wish.target.name, wish.endpoint)
+            outcome = Publisher(hub, ready.view, ready.tag, wish.private, patience, say).publish()
+        commit, unchanged = outcome.commit, outcome.unchanged
+    else:
+        store = open_target(wish.target, wish.endpoint)
+        unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, say)
+    release = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
+    receipt = {
+        "version": release["version"],
+        "target": f"{wish.target.name}@{ready.tag}",
+        "commit": commit,
+        "content": release_content(release),
+        "published_content": release_content(ready.manifest),
+        "left_out": sorted(ready.left_out),
+    }
+    keep_receipt(data, receipt)
+    return {**receipt, "unchanged": unchanged}
+
+
+def receipts(data: Store) -> dict[str, Any]:
+    """Receipts of what was published from this data root, by version."""
+    kept: dict[str, Any] = data.read_json(RECEIPTS) if data.exists(RECEIPTS) else {}
+    return kept
+
+
+def keep_receipt(data: Store, receipt: dict[str, Any]) -> None:
+    """Make a version final: builds with other content are refused from now on. Further targets are listed beside."""
+    kept = receipts(data)
+    first = kept.get(receipt["version"])
+    if first is None:
+        kept[receipt["version"]] = receipt
+    elif receipt["target"] not in (first["target"], *first.get("also", [])):
+        kept[receipt["version"]] = {**first, "also": [*first.get("also", []), receipt["target"]]}
+    else:
+        return
+    data.write_json(RECEIPTS, kept)

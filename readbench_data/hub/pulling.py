@@ -1,0 +1,128 @@
+"""Fetch a published release into a local folder and verify it. A pulled version is never fetched twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.hub.address import Target
+from readbench_data.hub.attempts import patiently, silent
+from readbench_data.hub.client import Hub, quiet
+from readbench_data.hub.patience import Patience, status_of, told
+from readbench_data.release import layout
+from readbench_data.release.verify import verify
+from readbench_data.store import Store
+
+BLOCK = 4 << 20
+
+
+def open_target(target: Target, endpoint: str | None = None) -> Store:
+    """A folder or object store; ``endpoint`` is the address of an S3-compatible service."""
+    options = {"endpoint_url": endpoint} if endpoint and target.name.startswith("s3://") else {}
+    return Store(target.name, options)
+
+
+def kept_at(cache: Path, target: Target, tag: str) -> Path:
+    """Where a pulled release is kept."""
+    name = "".join(c if c.isalnum() or c in ".-" else "_" for c in target.name).strip("_")
+    return cache / "pulled" / name / tag
+
+
+def pull(
+    target: Target,
+    tag: str,
+    cache: Path,
+    endpoint: str | None = None,
+    patience: Patience | None = None,
+    say: Callable[[str], None] = silent,
+) -> Path:
+    """The folder of a published release, fetched and verified once.
+
+    Raises ``ReadbenchError``: no such version, the connection failed for long, or what came is not sound (then
+    nothing is kept).
+    """
+    place = kept_at(cache, target, tag)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.parent / f".{tag}.lock"):
+        if (place / layout.MANIFEST).is_file():
+            return place
+        staging = place.parent / f".pulling-{tag}"
+        if target.on_hub:
+            fetch_from_hub(Hub(target.name, endpoint), tag, staging, patience or Patience(), say)
+        else:
+            _fetch_from_store(open_target(target, endpoint), tag, staging)
+        say(f"verifying {target.name}@{tag}")
+        report = verify(Store(str(staging)))
+        if not report.ok:
+            shutil.rmtree(staging)
+            raise ReadbenchError(
+                f"{target.name}@{tag}: what was fetched is not sound ({report.problems[0]}; {len(report.problems)} "
+                "breaches): nothing of it was kept"
+            )
+        os.rename(staging, place)
+    return place
+
+
+def fetch_from_hub(
+    hub: Hub, tag: str, folder: Path, patience: Patience, say: Callable[[str], None], pool: bool = True
+) -> None:
+    """Files of a tag as its manifest lists them; whole files that are there already are not fetched again."""
+
+    def act() -> None:
+        try:
+            commit = hub.commit_id(tag)
+            hub.fetch(commit, [layout.MANIFEST], folder)
+            listed = _listed(folder / layout.MANIFEST, f"{hub.repository}@{tag}")["files"]
+            wanted = [path for path in listed if pool or "/pool/" not in path]
+            say(f"fetching {len(wanted)} files ({sum(listed[p]['bytes'] for p in wanted) / 1e6:.1f} MB)")
+            hub.fetch(commit, wanted, folder)
+        except Exception as error:
+            if status_of(error) == 404:
+                raise ReadbenchError(
+                    f"{hub.repository}@{tag}: there is no such version, or this token may not see it"
+                ) from None
+            if _broken_download(error):
+                raise ConnectionError(told(error, hub.secrets)) from None
+            raise
+
+    with quiet(bars=False):
+        patiently(hub, act, patience, say, "fetching")
+    shutil.rmtree(folder / ".cache", ignore_errors=True)  # the client's own bookkeeping
+
+
+def _broken_download(error: Exception) -> bool:
+    """A file that came short or an answer that never came: the client's own errors without a status."""
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    return isinstance(error, LocalEntryNotFoundError) or "Consistency check failed" in str(error)
+
+
+def _listed(manifest: Path, name: str) -> dict[str, Any]:
+    try:
+        loaded: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8"))
+        unsafe = [p for p in loaded["files"] if p.startswith("/") or ".." in p.split("/")]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ReadbenchError(f"{name}: it has no {layout.MANIFEST} of a release, so it is none") from error
+    if unsafe:
+        raise ReadbenchError(f"{name}: its manifest names a file outside of the release ({unsafe[0]})")
+    return loaded
+
+
+def _fetch_from_store(store: Store, tag: str, folder: Path) -> None:
+    if not store.exists(f"{tag}/{layout.MANIFEST}"):
+        raise ReadbenchError(f"{store.url()}: there is no version {tag}")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / layout.MANIFEST).write_bytes(store.read_bytes(f"{tag}/{layout.MANIFEST}"))
+    for path in _listed(folder / layout.MANIFEST, store.url(tag))["files"]:
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with store.open_read(f"{tag}/{path}") as stream, target.open("wb") as out:
+            shutil.copyfileobj(stream, out, BLOCK)

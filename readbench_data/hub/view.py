@@ -1,0 +1,126 @@
+"""What of a release is published: a view of it without the datasets nobody may pass on.
+
+A release folder is never changed. The view is a folder beside it with links to the same Parquet files and with its
+own manifest, composition, card, Croissant description and changelog, so that it verifies by itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.release import layout
+from readbench_data.release.card import Published, card
+from readbench_data.release.croissant import croissant
+from readbench_data.source import Source
+from readbench_data.store import Store, json_bytes
+
+WITHHELD = "withheld"
+SETTING = "--with-unlicensed"
+CHANGELOG = "CHANGELOG.md"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What is new since the version before: its tag, the words for people, and its own changelog."""
+
+    since: str
+    words: str
+    older: str = ""
+
+
+def withheld(manifest: Mapping[str, Any], sources: Mapping[str, Source], allowed: Iterable[str]) -> dict[str, str]:
+    """Datasets of a release that nobody may pass on, with the reason; ``allowed`` are published all the same.
+
+    Raises ``ReadbenchError`` where nothing is left or ``allowed`` names a dataset that needs no such setting.
+    """
+    built = [name for name, dataset in manifest["datasets"].items() if dataset["status"] == "ok"]
+    barred = {n: sources[n].licence.name for n in built if not sources[n].licence.redistributable}
+    allowed = set(allowed)
+    if needless := sorted(allowed - set(barred)):
+        known = ", ".join(sorted(barred)) or "none here"
+        raise ReadbenchError(f"{SETTING} {needless[0]}: it is for datasets without a licence to pass on ({known})")
+    out = {
+        name: f"left out of what is published, as no licence allows it to be passed on ({licence})"
+        for name, licence in barred.items()
+        if name not in allowed
+    }
+    if len(out) == len(built):
+        raise ReadbenchError(
+            f"nothing may be published: no licence allows {', '.join(sorted(out))} to be passed on; who has the right "
+            f"to says so with {SETTING} {min(out, default='NAME')}"
+        )
+    return out
+
+
+def make_view(
+    release: Path,
+    into: Path,
+    sources: Mapping[str, Source],
+    leave_out: Mapping[str, str],
+    published: Published,
+    changes: Changes | None = None,
+) -> dict[str, Any]:
+    """Write the view of ``release`` into the empty folder ``into`` and return its manifest."""
+    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    composition = json.loads((release / layout.COMPOSITION).read_text(encoding="utf-8"))
+    for name, reason in leave_out.items():
+        manifest["datasets"][name] = {
+            "status": WITHHELD,
+            "reason": reason,
+            "origin": None,
+            "partial": False,
+        }
+        kept = {k: composition["datasets"][name][k] for k in ("domain", "row", "printed")}
+        composition["datasets"][name] = kept | {
+            "status": WITHHELD,
+            "reason": reason,
+            "built": None,
+            "origin": None,
+            "partial": False,
+        }
+    own = {layout.COMPOSITION, layout.CARD, layout.CROISSANT, CHANGELOG}
+    gone = {name: (f"data/{name}/", layout.audit(name), layout.licence(name)) for name in leave_out}
+    prefixes = tuple(p for parts in gone.values() for p in parts)
+    files = {p: f for p, f in manifest["files"].items() if p not in own and not p.startswith(prefixes or ("\0",))}
+    for path in files:
+        _link(release / path, into / path)
+    manifest["files"] = files
+    files[layout.COMPOSITION] = _write(into, layout.COMPOSITION, json_bytes(composition))
+    files[CHANGELOG] = _write(into, CHANGELOG, changelog(manifest, changes).encode())
+    files[layout.CROISSANT] = _write(into, layout.CROISSANT, json_bytes(croissant(manifest, sources)))
+    since = None if changes is None else (changes.since, changes.words)
+    text = card(manifest, composition, dict(sources), published, since)
+    files[layout.CARD] = _write(into, layout.CARD, text.encode())
+    manifest["files"] = dict(sorted(files.items()))
+    Store(str(into)).write_json(layout.MANIFEST, manifest)
+    return manifest
+
+
+def changelog(manifest: Mapping[str, Any], changes: Changes | None) -> str:
+    """The changelog that travels with the data: this version on top of those before it."""
+    head = "# Changelog\n\nOne section a published version, the newest first.\n"
+    version = manifest["version"]
+    if changes is None:
+        return f"{head}\n## {version}\n\nFirst published version.\n"
+    older = changes.older.split("\n## ", 1)
+    rest = f"\n## {older[1]}" if len(older) == 2 else ""
+    return f"{head}\n## {version}\n\nSince {changes.since}:\n\n{changes.words.strip()}\n{rest}"
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same bytes under another name: a link, so that a view costs no space."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.symlink(source.resolve(), target)
+
+
+def _write(folder: Path, path: str, data: bytes) -> dict[str, Any]:
+    Store(str(folder)).write_bytes(path, data)
+    sha = hashlib.sha256(data).hexdigest()
+    return {"sha256": sha, "bytes": len(data), "rows": None, "content_sha256": sha}

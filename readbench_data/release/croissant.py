@@ -1,0 +1,147 @@
+"""``croissant.json``: a release in the MLCommons Croissant vocabulary (version 1.1), made from the manifest.
+
+Every Parquet file of entries is a file object with its checksum and a record set; addresses are relative, so the
+same bytes are true in a folder and on the Hub. A corpus is the record sets that its split names, one after another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from readbench_data.release import layout
+from readbench_data.release.licences import overall
+from readbench_data.source import Source
+
+VERSION = "http://mlcommons.org/croissant/1.1"
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "arrayShape": "cr:arrayShape",
+    "citeAs": "cr:citeAs",
+    "column": "cr:column",
+    "conformsTo": "dct:conformsTo",
+    "containedIn": "cr:containedIn",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "description": {"@container": "@language"},
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "extract": "cr:extract",
+    "field": "cr:field",
+    "fileProperty": "cr:fileProperty",
+    "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isArray": "cr:isArray",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "name": {"@container": "@language"},
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
+    "sc": "https://schema.org/",
+    "separator": "cr:separator",
+    "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
+}
+
+FIELDS: tuple[tuple[str, str, str | None, str], ...] = (
+    ("entry_id", "sc:Text", None, "opaque name of the window"),
+    ("dataset", "sc:Text", None, "dataset the window was cut from"),
+    ("ts_values", "cr:Float32", "-1,-1", "values, [T][C]: one row a timestep, one column a channel"),
+    ("channels", "sc:Text", "-1", "names of the C channels"),
+    ("label", "sc:Text", None, "normal or anomaly"),
+    ("class_label", "sc:Text", None, "fault type, or Normal: two entries are relevant to each other if it is equal"),
+    ("rca_target", "sc:Text", None, "faulty component where the source names one"),
+    ("rca_affected", "sc:Text", "-1", "channels the fault shows in, where the source names them"),
+    ("native_split", "sc:Text", None, "side of the split: test for queries, train for the corpus"),
+    ("extras", "sc:Text", None, "more about the window, as a JSON object"),
+)
+"""Column of an entry file -> Croissant type, array shape (None for a single value), meaning."""
+
+CITE = (
+    "Pastrana et al.: READ-Bench: Benchmarking Historical Instance Retrieval for Time-Series Diagnosis. "
+    "arXiv:2609.32123, 2026"
+)
+
+
+def croissant(manifest: Mapping[str, Any], sources: Mapping[str, Source]) -> dict[str, Any]:
+    """The description as JSON-LD. ``manifest`` needs ``version``, ``datasets`` and ``files``."""
+    present = sorted(n for n, d in manifest["datasets"].items() if d["status"] == "ok")
+    parts = {name: sources[name].licence for name in present}
+    entries = [p for p in sorted(manifest["files"]) if p.startswith("data/")]
+    small = [n for n in present if manifest["datasets"][n]["origin"] == "miniature"]
+    about = (
+        "Windows of multichannel time series with the fault they show: queries, and corpora of past cases at 0, 10 "
+        "and 20 % Normal. An independent rebuild of READ-Bench from its public sources."
+    )
+    if small:
+        about = f"Holds generated miniatures ({', '.join(small)}), not READ-Bench data. {about}"
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": "READ-Bench-rebuilt",
+        "description": about,
+        "conformsTo": VERSION,
+        "citeAs": CITE,
+        "url": "https://arxiv.org/abs/2609.32123",
+        "version": manifest["version"],
+        "license": sorted({licence.url for licence in parts.values()}),
+        "keywords": ["time series", "anomaly", "fault diagnosis", "retrieval", "root cause analysis"],
+        "conditionsOfAccess": overall(parts).reason if parts else "it holds no dataset",
+        "distribution": [_file_object(path, manifest["files"][path]) for path in entries],
+        "recordSet": [_record_set(path) for path in entries],
+    }
+
+
+def _file_object(path: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "contentUrl": path,
+        "contentSize": f"{stated['bytes']} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": stated["sha256"],
+    }
+
+
+def _record_set(path: str) -> dict[str, Any]:
+    _, dataset, rest = path.split("/", 2)
+    name = f"{dataset}/{rest.removesuffix('.parquet')}"
+    splits = [split for split, members in layout.splits().items() if rest in members]
+    belongs = f"part of the split {', '.join(splits)}" if splits else "a part of the pool: every kept window"
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"Entries of {dataset}; {belongs}.",
+        "key": {"@id": f"{name}/entry_id"},
+        "field": [_field(name, path, *field) for field in FIELDS],
+    }
+
+
+def _field(record_set: str, path: str, column: str, kind: str, shape: str | None, meaning: str) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "@type": "cr:Field",
+        "@id": f"{record_set}/{column}",
+        "name": column,
+        "description": meaning,
+        "dataType": kind,
+        "source": {"fileObject": {"@id": path}, "extract": {"column": column}},
+    }
+    return made if shape is None else made | {"isArray": True, "arrayShape": shape}
