@@ -1,0 +1,49 @@
+"""The difference of two releases as one HTML page."""
+
+from __future__ import annotations
+
+from readbench_data.audit.page import listing, page, paragraph, section, table
+from readbench_data.release.diff import KINDS, DatasetDiff, ReleaseDiff
+
+LISTED = 200
+"""Changed entries listed by name for a dataset; ``--json`` has all of them."""
+
+
+def diff_page(diff: ReleaseDiff) -> str:
+    """A self-contained page: totals, causes, then each dataset that differs with its classes and entries."""
+    bump = diff.proposed_bump()
+    changed = diff.changed()
+    counts = [(d.dataset, d.before, d.after, *d.counts().values(), d.relabelled_unpublished) for d in diff.datasets]
+    head = ["dataset", "status before", "status after", *KINDS, "relabelled, unpublished"]
+    body = [
+        section(
+            "summary",
+            "Summary",
+            paragraph(f"Proposed step of the version: {bump}." if bump else "The two releases hold the same."),
+            table("Changed entries by dataset", head, counts, right=range(3, len(head))),
+        ),
+        section(
+            "causes", "What explains it", listing(diff.causes) if diff.causes else paragraph("Nothing shared differs.")
+        ),
+    ]
+    body += [_dataset(d) for d in changed]
+    sections = [("summary", "Summary"), ("causes", "Causes"), *((d.dataset, d.dataset) for d in changed)]
+    return page(f"From release {diff.before} to {diff.after}", body, sections)
+
+
+def _dataset(diff: DatasetDiff) -> str:
+    shown = diff.changes.head(LISTED)
+    columns = ["entry_id", "change", "class_before", "class_after", "set_before", "set_after", "why"]
+    parts = [listing(diff.causes) if diff.causes else paragraph("No setting, source file or status differs.", "soft")]
+    parts.append(table("Changed entries by class", ["change", "class", "entries"], diff.by_class(), right=[2]))
+    parts.append(
+        table("Why entries came or went", ["what the other release says", "entries"], diff.whys().items(), right=[1])
+    )
+    if shown.height:
+        caption = f"The first {shown.height} of {diff.changes.height:,} changes"
+        parts.append(
+            f"<details><summary>{caption}</summary>"
+            + table(caption, columns, shown.select(columns).rows())
+            + "</details>"
+        )
+    return section(diff.dataset, diff.dataset, *parts)

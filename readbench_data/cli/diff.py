@@ -1,0 +1,40 @@
+"""``readbench diff``: what changed between two releases, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from readbench_data.cli.common import data_option, find_release
+
+EPILOG = """\b
+Examples:
+  readbench diff 0.1.0 0.2.0                       two versions in the data root
+  readbench diff data/release/0.1.0 /other/release
+  readbench diff 0.1.0 0.2.0 --html diff.html      one page to send to somebody
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("before", metavar="RELEASE_A")
+@click.argument("after", metavar="RELEASE_B")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, with every changed entry.")
+@click.option("--html", metavar="FILE", help="Write one self-contained HTML page.")
+@data_option
+def diff(before: str, after: str, as_json: bool, html: str | None, data: str) -> None:
+    """What changed from RELEASE_A to RELEASE_B: entries added, removed, relabelled, revalued or moved to another
+    side, by dataset and class; the settings, original files and code that explain it; and the step of the version
+    it asks for (labels or windows changed: major; entries added: minor; else patch).
+    """
+    import json
+
+    from readbench_data.release.diff import diff_releases
+
+    found = diff_releases(find_release(data, before), find_release(data, after))
+    if html is not None:
+        from readbench_data.audit.diff_page import diff_page
+
+        Path(html).write_text(diff_page(found), encoding="utf-8")
+        click.echo(f"written: {html}", err=True)
+    click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False) if as_json else found.words())
