@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
-from readbench_data.evaluation.kernels.lanes import (
-    BIG,
-    FASTMATH,
-    LANES,
-    as_distance,
-    blocks,
-    check_channels,
-    check_finite,
-)
+from readbench_data.evaluation.kernels.lanes import BIG, LANES, blocks, check_channels, check_finite
+from readbench_data.evaluation.kernels.simd import sweep_squares
 
-Kernel = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, np.ndarray], None]
+both, upper, lower, single = (sweep_squares[r] for r in ("both", "upper", "lower", "single"))
 
 
 def dtw_independent(
@@ -41,6 +35,8 @@ def dtw_independent(
     n, ty, _ = y.shape
     lanes = LANES[np.dtype(dtype)]
     r = max(tx, ty) if radius is None else radius
+    if abs(tx - ty) > r:
+        return np.full((nq, n), np.inf)
     queries: np.ndarray = np.ascontiguousarray(x.transpose(0, 2, 1), dtype)
     packed: np.ndarray = np.ascontiguousarray(blocks(y, lanes).transpose(3, 0, 2, 1), dtype)
     xp = np.ones((nq, channels), bool) if x_present is None else np.ascontiguousarray(x_present)
@@ -48,22 +44,23 @@ def dtw_independent(
     weights: np.ndarray = np.ascontiguousarray(blocks(yp, lanes).transpose(2, 0, 1), dtype)
     out = np.empty((nq, packed.shape[1] * lanes), dtype)
     _kernel(np.dtype(dtype).name)(queries, packed, xp, weights, r, out)
-    return as_distance(out[:, :n])
+    return out[:, :n].astype(np.float64)
 
 
 @cache
-def _kernel(dtype: str) -> Kernel:
+def _kernel(dtype: str) -> Callable[..., Any]:
     real = np.float32 if dtype == "float32" else np.float64
     lanes = LANES[np.dtype(dtype)]
     big, zero = real(BIG), real(0)
 
-    @njit(fastmath=FASTMATH, parallel=True, boundscheck=False, cache=True)
+    @njit(parallel=True, boundscheck=False, cache=True)
     def dtw(x, y, x_present, y_weight, r, out):  # type: ignore[no-untyped-def]
         # x [nq, C, Tx]; y [C, blocks, Ty, lanes]; y_weight [C, blocks, lanes], 1 where the channel is present
         nq, channels, tx = x.shape
         ty = y.shape[2]
         for b in prange(y.shape[1]):
-            rows = np.empty((2, ty + 2, lanes), real)
+            row = np.empty((ty, lanes), real)
+            state = np.empty((3, lanes), real)
             total = np.zeros((nq, lanes), real)
             for c in range(channels):
                 block = y[c, b]
@@ -71,32 +68,29 @@ def _kernel(dtype: str) -> Kernel:
                     if not x_present[q, c]:
                         continue
                     series = x[q, c]
-                    for j in range(ty + 1):
-                        for lane in range(lanes):
-                            rows[0, j, lane] = big
-                            rows[1, j, lane] = big
-                    for lane in range(lanes):
-                        rows[0, 0, lane] = zero
-                    p = 0
-                    for i in range(tx):
-                        lo = max(0, i - r)
-                        hi = min(ty, i + r + 1)
-                        above = rows[p]
-                        here = rows[1 - p]
-                        xi = series[i]
-                        for lane in range(lanes):
-                            here[min(lo, ty), lane] = big
-                        for j in range(lo, hi):
-                            for lane in range(lanes):
-                                d = xi - block[j, lane]
-                                best = min(min(above[j, lane], above[j + 1, lane]), here[j, lane])
-                                here[j + 1, lane] = d * d + best
-                        p = 1 - p
+                    reached = 0
+                    i = 0
+                    while i < tx:
+                        lo, hi = min(ty, max(0, i - r)), min(ty, i + r + 1)
+                        lo2, hi2 = min(ty, max(0, i + 1 - r)), min(ty, i + r + 2)
+                        row[reached:hi2] = big
+                        reached = hi2
+                        state[:] = big
+                        if lo > 0:
+                            state[0] = row[lo - 1]
+                        elif i == 0:
+                            state[0] = zero
+                        if i + 1 < tx:
+                            x0, x1 = series[i], series[i + 1]
+                            upper(row, block, block, state, lo, min(lo2, hi), 0, x0, x1)
+                            both(row, block, block, state, lo2, hi, 0, x0, x1)
+                            lower(row, block, block, state, max(lo2, hi), hi2, 0, x0, x1)
+                        else:
+                            single(row, block, block, state, lo, hi, 0, series[i], series[i])
+                        i += 2
                     for lane in range(lanes):
                         if y_weight[c, b, lane] > zero:
-                            total[q, lane] += rows[p, ty, lane]
-            for q in range(nq):
-                for lane in range(lanes):
-                    out[q, b * lanes + lane] = total[q, lane]
+                            total[q, lane] += row[ty - 1, lane]
+            out[:, b * lanes : (b + 1) * lanes] = total
 
     return dtw

@@ -12,12 +12,19 @@ inverse transform a pair however many channels there are.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numba
 import numpy as np
 from scipy import fft
+from threadpoolctl import threadpool_limits
 
-CHUNK = 128
-"""Corpus windows whose cross-spectra are held at a time in SBD-D."""
+CHUNK = 16
+"""Corpus windows of one thread's turn in SBD-D: their cross-spectra stay near the cache."""
+
+
+FEW_CHANNELS = 4
+"""Up to here products of spectra are summed channel by channel; beyond, by matrix products over the channels."""
 
 
 def sbd_independent(
@@ -53,22 +60,35 @@ def sbd_dependent(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> np.
     nq, tx, _ = x.shape
     n, ty, _ = y.shape
     size = fft.next_fast_len(tx + ty - 1, real=True)
-    workers = numba.get_num_threads()
-    spectra_x = fft.rfft(_unit(x, dtype), size, axis=1, workers=workers).transpose(1, 0, 2)  # [F, nq, C]
+    few = x.shape[2] <= FEW_CHANNELS
+    order = (2, 0, 1) if few else (1, 0, 2)
+    spectra_x = np.ascontiguousarray(fft.rfft(_unit(x, dtype), size, axis=1).transpose(order))
     out = np.empty((nq, n))
-    for start in range(0, n, CHUNK):
-        part = _unit(y[start : start + CHUNK], dtype)
-        spectra_y = fft.rfft(part, size, axis=1, workers=workers).conj().transpose(1, 2, 0)  # [F, C, m]
-        cross = np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0))  # [nq, m, F]
-        ncc = fft.irfft(cross, size, axis=2, workers=workers, overwrite_x=True)
+
+    def one(start: int) -> None:
+        part = fft.rfft(_unit(y[start : start + CHUNK], dtype), size, axis=1)
+        if few:  # [C, nq, F] and [C, m, F]: a pass over the pairs for each channel
+            spectra_y = np.ascontiguousarray(part.conj().transpose(2, 0, 1))
+            cross = spectra_x[0][:, None] * spectra_y[0]
+            for a, b in zip(spectra_x[1:], spectra_y[1:], strict=True):
+                cross += a[:, None] * b
+        else:  # [F, nq, C] and [F, C, m]: a matrix product for each frequency
+            spectra_y = np.ascontiguousarray(part.conj().transpose(1, 2, 0))
+            cross = np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0))
+        ncc = fft.irfft(cross, size, axis=2, overwrite_x=True)
         out[:, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
+
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(numba.get_num_threads()) as pool:
+        list(pool.map(one, range(0, n, CHUNK)))
     return out
 
 
 def _unit(windows: np.ndarray, dtype: type) -> np.ndarray:
     """Windows divided by their Frobenius norm; zeros stay zeros."""
     norm = np.sqrt(np.einsum("ntc,ntc->n", windows, windows, dtype=np.float64))[:, None, None]
-    return np.divide(windows, norm, out=np.zeros(windows.shape), where=norm > 0).astype(dtype)
+    scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
+    scaled: np.ndarray = windows.astype(dtype) * scale.astype(dtype)
+    return scaled
 
 
 def _best(ncc: np.ndarray, tx: int, ty: int) -> np.ndarray:
