@@ -195,7 +195,7 @@ def _sentinels(curation: Curation) -> str:
 def _split(source: Source) -> str:
     if source.config.native_split:
         return "the source's own, where it can be kept (its train part has faults, no unit crosses)"
-    return "stratified by class over units, classes in few units first, seeded"
+    return "stratified by class over units, classes in few units first; then single units change sides while that helps"
 
 
 def _printed(row: Printed | None) -> str:
