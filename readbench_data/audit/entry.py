@@ -1,4 +1,4 @@
-"""Why a window has its label, told from the audit table of a release."""
+"""Why one window has its label, told from the audit table of a release and, where it is there, the lane behind it."""
 
 from __future__ import annotations
 
@@ -8,27 +8,11 @@ from typing import Any
 
 import polars as pl
 
+from readbench_data.audit.trace import Trace, trace
+from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
-
-ENDINGS = {
-    "query": "a query: it stands on the test side and was drawn",
-    "corpus": "in the corpus: it stands on the train side and was drawn",
-    "pool": "kept in the pool, in no set",
-    "dropped": "dropped",
-}
-REASONS = {
-    "ambiguous": "two faults tie, so no class is the majority",
-    "mixed": "Normal has most votes, but not all that normal_purity asks for",
-    "unlabelled": "it touches a step without a label, or nothing in it votes",
-    "crosses_units": "it reaches from one split unit into the next",
-    "conflicting_duplicate": "an identical window has another class",
-    "duplicate": "an identical window of the same class stands for it",
-    "normal_not_drawn": "a Normal window beyond what the pollution levels need",
-    "normal_on_query_side": "a Normal window on the query side; normal windows are never queries",
-    "class_not_drawn": "its class gets no place on this side",
-    "over_cap": "its class's share of the cap was filled by windows drawn before it",
-}
+from readbench_data.store import Store
 
 
 def find(release: Path, entry_id: str) -> dict[str, Any]:
@@ -37,8 +21,9 @@ def find(release: Path, entry_id: str) -> dict[str, Any]:
         raise ReadbenchError(f"{entry_id!r} is not an entry_id: it has 32 hex digits (6 or more of them do)")
     found: list[dict[str, Any]] = []
     for table in sorted((release / "audit").glob("*.parquet")):
-        lazy = pl.scan_parquet(table).filter(pl.col("entry_id").str.starts_with(entry_id))
-        found.extend(lazy.head(2).collect().to_dicts())
+        ids = pl.scan_parquet(table).select("entry_id").with_row_index("at")
+        at = ids.filter(pl.col("entry_id").str.starts_with(entry_id)).head(2).collect()["at"].to_list()
+        found.extend(pl.scan_parquet(table).slice(row, 1).collect().row(0, named=True) for row in at)
     if not found:
         raise ReadbenchError(f"no window {entry_id} in {release}: `readbench audit --dataset NAME` shows some")
     if len(found) > 1:
@@ -46,47 +31,135 @@ def find(release: Path, entry_id: str) -> dict[str, Any]:
     return found[0]
 
 
-def describe_entry(release: Path, entry_id: str) -> str:
-    """One screen of text about one window."""
+def explain(release: Path, entry_id: str, store: Store | None = None) -> tuple[dict[str, Any], Trace | None]:
+    """Everything that is known of a window, as plain data, and its trace.
+
+    ``store``: the data root whose lanes hold the raw labels step by step; without the lane that the release came
+    from there is no trace.
+    """
     row = find(release, entry_id)
     manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
     dataset = manifest["datasets"][row["dataset"]]
+    found = None if store is None else trace(store, manifest, row)
     votes = sorted(row["votes"] or [], key=lambda v: (-v["count"], v["code"]))
-    ending = ENDINGS[row["outcome"]]
-    if row["reason"]:
-        ending += f" ({row['reason']}: {REASONS.get(row['reason'], row['reason'])})"
+    merged: dict[str, int] = {}
+    for vote in votes:
+        merged[vote["class_label"]] = merged.get(vote["class_label"], 0) + vote["count"]
+    facts = {
+        **row,
+        "release": manifest["version"],
+        "seed": manifest["seed"],
+        "origin": dataset["origin"],
+        "row_unit": dataset["row_unit"],
+        "rule": {**dataset["rule"], "name": row["rule"]},
+        "votes": votes,
+        "votes_by_class": merged,
+        "ending": ENDINGS[row["outcome"]],
+        "reason_in_words": REASONS.get(row["reason"]) if row["reason"] else None,
+        "side_because": _side(release, row, dataset),
+        "draw": _draw(release, row),
+        "label_track": None if found is None else found.strip(),
+        "evidence": None if found is None else found.kind,
+        "filled_steps": None if found is None or found.filled is None else int((found.filled > 0).sum()),
+        "masked_steps": None if found is None or found.masked is None else int((found.masked > 0).sum()),
+        "own_unit": None if found is None else found.own_unit,
+    }
+    return facts, found
+
+
+def _peers(release: Path, row: dict[str, Any]) -> pl.DataFrame:
+    """The kept windows of the same class: unit, side, outcome, draw_rank."""
+    return (
+        pl.scan_parquet(release / layout.audit(row["dataset"]))
+        .filter((pl.col("class_label") == row["class_label"]) & (pl.col("outcome") != "dropped"))
+        .select("unit", "side", "outcome", "draw_rank")
+        .collect()
+    )
+
+
+def _side(release: Path, row: dict[str, Any], dataset: dict[str, Any]) -> str | None:
+    """Why the window's unit is on its side."""
+    if row["side"] is None:
+        return None
+    settings = dataset["settings"]
+    if settings["native_split"]:
+        own = f"the source itself put it in {row['native_split']}" if row["native_split"] else "the source does not say"
+        return f"the source's own split is kept where no unit crosses and its train part has faults: {own}"
+    how = f"units are split stratified by class, about {settings['test_fraction']:.3g} of a class's windows to queries"
+    if row["class_label"] == "Normal":
+        return f"{how}; units without any fault go to the corpus"
+    units = _peers(release, row).group_by("unit").agg(pl.col("side").first())
+    queries = units.filter(pl.col("side") == "query").height
+    if units.height == 1:
+        return f"it is the only unit with {row['class_label']}, and a class never leaves the corpus empty"
+    return f"{how}; {queries} of the {units.height} units with {row['class_label']} are on the query side"
+
+
+def _draw(release: Path, row: dict[str, Any]) -> dict[str, int] | None:
+    """Place in the draw: ``rank`` among ``of`` windows of its class on its side, of which ``drawn`` were drawn."""
+    if row["draw_rank"] is None:
+        return None
+    same = _peers(release, row).filter((pl.col("side") == row["side"]) & pl.col("draw_rank").is_not_null())
+    drawn = same.filter(pl.col("outcome").is_in(["query", "corpus"])).height
+    return {"rank": row["draw_rank"], "of": same.height, "drawn": drawn}
+
+
+def describe_entry(release: Path, entry_id: str, store: Store | None = None) -> str:
+    """One screen of text about one window."""
+    return entry_text(explain(release, entry_id, store)[0])
+
+
+def entry_text(facts: dict[str, Any]) -> str:
+    """What :func:`explain` found, in words, on one screen."""
+    ending = facts["ending"]
+    if facts["reason"]:
+        ending += f" ({facts['reason']}: {facts['reason_in_words'] or facts['reason']})"
+    miniature = " (MINIATURE: a generated stand-in, not READ-Bench)" if facts["origin"] == "miniature" else ""
+    rows = f"{facts['row_start']:,} to {facts['row_stop']:,} (half-open)"
+    if (facts["context_start"], facts["context_stop"]) != (facts["row_start"], facts["row_stop"]):
+        rows += f"; to re-derive read {facts['context_start']:,} to {facts['context_stop']:,}"
+    filled = f"{100 * facts['filled_fraction']:.2f} % of its cells; sentinels masked: {facts['sentinel_count']}"
+    if facts["filled_steps"]:
+        filled += f"; steps touched: {facts['filled_steps']} filled, {facts['masked_steps'] or 0} masked"
     lines = [
-        f"window {row['entry_id']} of {row['dataset']}, release {manifest['version']}"
-        + (" (MINIATURE: a generated stand-in, not READ-Bench)" if dataset["origin"] == "miniature" else ""),
+        f"window {facts['entry_id']} of {facts['dataset']}, release {facts['release']}{miniature}",
         "",
-        f"class         {row['class_label'] or '-'}",
+        f"class         {facts['class_label'] or '-'}",
         f"outcome       {ending}",
         "",
-        f"source file   {row['source_file']}  (sha256 {row['source_sha256']})",
-        f"recording     {row['recording_id']}",
-        f"{dataset['row_unit'] + 's':14}{row['row_start']:,} to {row['row_stop']:,} (half-open)",
-        f"to re-derive  {row['context_start']:,} to {row['context_stop']:,}",
-        f"time          {row['time_start'] or '-'} to {row['time_stop'] or '-'}",
-        f"filled        {100 * row['filled_fraction']:.2f} % of its cells; sentinels masked: {row['sentinel_count']}",
+        f"source file   {facts['source_file']}  (sha256 {facts['source_sha256']})",
+        f"recording     {facts['recording_id']}",
+        f"rows          {rows}; a row is a {facts['row_unit']}",
+        f"time          {facts['time_start'] or '-'} to {facts['time_stop'] or '-'}",
+        f"filled        {filled}",
         "",
-        f"rule          {row['rule']}, {_parameters(dataset['rule'])}",
-        "votes         " + (_votes(votes) if votes else "none"),
+        f"label track   {facts['label_track'] or 'not here: the lane of this release is not in the data root'}",
+        f"rule          {facts['rule']['name']}, {_parameters(facts['rule'])}",
+        "votes         " + (_votes(facts["votes"]) if facts["votes"] else "none"),
     ]
-    merged = _merged(votes)
-    if merged:
-        lines.append(f"merged        {merged}")
-    if row["majority_share"] is not None:
-        lines.append(f"share         {100 * row['majority_share']:.1f} % of the votes")
-    if row["event_id"]:
-        lines.append(f"event         {row['event_id']}, {100 * (row['event_coverage'] or 0):.1f} % of it in the window")
-    native = f"; the source itself put it in {row['native_split']}" if row["native_split"] else ""
-    lines += ["", f"unit          {row['unit']}, on the {row['side'] or '-'} side{native}"]
-    if row["draw_rank"] is not None:
-        lines.append(f"draw          number {row['draw_rank']} of its class on its side, seed {manifest['seed']}")
-    if row["pollution"] is not None:
-        lines.append(f"pollution     in the corpora from {row['pollution']} % Normal on")
-    if row["duplicate_of"]:
-        lines.append(f"same as       {row['duplicate_of']}")
+    if len(facts["votes_by_class"]) < len(facts["votes"]):
+        lines.append("merged        " + ", ".join(f"{n:,} {c}" for c, n in facts["votes_by_class"].items()))
+    if facts["majority_share"] is not None:
+        lines.append(f"share         {100 * facts['majority_share']:.1f} % of the votes")
+    if facts["event_id"]:
+        lines.append(f"event         {facts['event_id']}, {100 * (facts['event_coverage'] or 0):.1f} % of it inside")
+    joined = ""
+    if facts["own_unit"] not in (None, facts["unit"]):
+        joined = f" ({facts['own_unit']}, joined because they share an identical window)"
+    lines += ["", f"unit          {facts['unit']}{joined}"]
+    lines.append(
+        f"side          {facts['side'] or '-'}" + (f": {facts['side_because']}" if facts["side_because"] else "")
+    )
+    if facts["draw"]:
+        draw = facts["draw"]
+        lines.append(
+            f"draw          number {draw['rank']:,} of {draw['of']:,} of its class on its side, of which "
+            f"{draw['drawn']:,} were drawn (seed {facts['seed']})"
+        )
+    if facts["pollution"] is not None:
+        lines.append(f"pollution     in the corpora from {facts['pollution']} % Normal on")
+    if facts["duplicate_of"]:
+        lines.append(f"same as       {facts['duplicate_of']}")
     return "\n".join(lines)
 
 
@@ -99,41 +172,5 @@ def _parameters(rule: dict[str, Any]) -> str:
 
 def _votes(votes: list[dict[str, Any]]) -> str:
     total = sum(v["count"] for v in votes)
-    parts = []
-    for vote in votes:
-        bar = "#" * max(1, round(24 * vote["count"] / total))
-        parts.append(f"{vote['count']:>6}  {vote['code']:<12} {vote['class_label']:<32} {bar}")
+    parts = [f"{v['count']:>6} {100 * v['count'] / total:>5.1f} %  {v['code']:<14} {v['class_label']}" for v in votes]
     return ("\n" + " " * 14).join(parts)
-
-
-def _merged(votes: list[dict[str, Any]]) -> str:
-    """Classes that several raw codes voted for, such as the onset and the steady code of a fault."""
-    by_class: dict[str, list[str]] = {}
-    for vote in votes:
-        by_class.setdefault(vote["class_label"], []).append(vote["code"])
-    return "; ".join(f"{' + '.join(sorted(c))} count as {label}" for label, c in by_class.items() if len(c) > 1)
-
-
-def describe_dataset(release: Path, dataset: str) -> str:
-    """How a dataset's windows became entries: counts by outcome, reason and class."""
-    path = release / layout.audit(dataset)
-    if not path.is_file():
-        raise ReadbenchError(f"{release} has no audit table of {dataset}")
-    rows = pl.read_parquet(path, columns=["entry_id", "class_label", "outcome", "reason", "unit", "majority_share"])
-    considered = rows.height
-    lines = [f"{dataset}: {considered:,} windows considered", ""]
-    for outcome in ("dropped", "pool", "corpus", "query"):
-        part = rows.filter(pl.col("outcome") == outcome)
-        lines.append(f"{outcome:10}{part.height:>10,}")
-        for reason, n in part.drop_nulls("reason").group_by("reason").len().sort("len", "reason").reverse().iter_rows():
-            lines.append(f"{'':10}{n:>10,}  {reason}: {REASONS.get(reason, reason)}")
-    lines += ["", f"{'class':34}{'pool':>9}{'corpus':>9}{'queries':>9}{'units':>7}  for example"]
-    kept = rows.filter(pl.col("outcome") != "dropped")
-    for (label,), part in sorted(kept.group_by("class_label"), key=lambda g: (g[0][0] == "Normal", g[0][0])):
-        drawn = {o: part.filter(pl.col("outcome") == o) for o in ("corpus", "query")}
-        example = next((d["entry_id"][0] for d in drawn.values() if d.height), part["entry_id"][0])
-        counts = (
-            f"{part.height:>9,}{drawn['corpus'].height:>9,}{drawn['query'].height:>9,}{part['unit'].n_unique():>7,}"
-        )
-        lines.append(f"{str(label)[:33]:34}{counts}  {example}")
-    return "\n".join(lines)

@@ -123,6 +123,19 @@ def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
     return found
 
 
+def read_entry(release: Path, dataset: str, entry_id: str) -> tuple[np.ndarray, tuple[str, ...]] | None:
+    """Values [T][C] and channels of one published entry; None where it is in no file."""
+    for file in (layout.QUERIES, *layout.corpus_files(20)):
+        path = release / layout.data(dataset, file)
+        if path.is_file():
+            for table in _row_groups(path):
+                ids = table["entry_id"].to_pylist()
+                if entry_id in ids:
+                    row = table.slice(ids.index(entry_id), 1)
+                    return unnest(row["ts_values"])[0], tuple(row["channels"].to_pylist()[0])
+    return None
+
+
 def _row_groups(path: Path, columns: list[str] | None = None) -> Iterable[pa.Table]:
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):

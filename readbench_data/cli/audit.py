@@ -1,27 +1,73 @@
-"""``readbench audit``: why a window has its label."""
+"""``readbench audit``: why a window has its label, and whether a dataset's labels can be defended."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from readbench_data.cli.common import data_option, find_release, release_option
-from readbench_data.errors import UsageError
+from readbench_data.cli.common import data_option, find_release, open_store, release_option
+from readbench_data.errors import ReadbenchError, UsageError
+
+if TYPE_CHECKING:
+    from readbench_data.audit.trace import Trace
+
+EPILOG = """\b
+Examples:
+  readbench audit 0c4a70f71abd                        one window; the first characters of its id do
+  readbench audit 0c4a70f71abd --plot window.png      its channels with the label track beneath
+  readbench audit --dataset mit_bih                   how windows became entries
+"""
 
 
-@click.command()
+@click.command(epilog=EPILOG)
 @click.argument("entry_id", required=False)
 @click.option("--dataset", metavar="NAME", help="An overview of one dataset: how windows became entries.")
+@click.option("--plot", metavar="FILE.png", help="Draw the window's channels with the label track beneath.")
+@click.option("--json", "as_json", is_flag=True, help="Everything about the window as JSON.")
 @release_option
 @data_option
-def audit(entry_id: str | None, dataset: str | None, release: str | None, data: str) -> None:
+def audit(
+    entry_id: str | None, dataset: str | None, plot: str | None, as_json: bool, release: str | None, data: str
+) -> None:
     """Why a window has its label: where it was cut, what voted, which rule, which side, which draw.
 
     ENTRY_ID is the entry_id of a published entry or of any window that was considered and dropped; its first
     characters do where they are unique.
     """
-    from readbench_data.audit import describe_dataset, describe_entry
+    from readbench_data.audit import describe_dataset
 
     folder = find_release(data, release)
     if (entry_id is None) == (dataset is None):
         raise UsageError("give an ENTRY_ID or --dataset NAME")
-    click.echo(describe_dataset(folder, dataset) if dataset is not None else describe_entry(folder, str(entry_id)))
+    if dataset is not None:
+        if plot or as_json:
+            raise UsageError("--plot and --json are for one window: give its ENTRY_ID")
+        click.echo(describe_dataset(folder, dataset))
+        return
+    from readbench_data.audit import entry_text, explain
+
+    facts, found = explain(folder, str(entry_id), open_store(data))
+    if plot is not None:
+        _plot(Path(plot), folder, facts, found)
+    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else entry_text(facts))
+
+
+def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None) -> None:
+    from readbench_data.audit.facts import read_entry
+    from readbench_data.audit.plot import plot_entry
+
+    if found is not None:
+        values, channels = found.values, found.channels
+    else:
+        entry = read_entry(release, facts["dataset"], facts["entry_id"])
+        if entry is None:
+            raise ReadbenchError(
+                f"{facts['entry_id']} is not published and its lane is not in the data root, so its values are not "
+                f"here: run `readbench build --dataset {facts['dataset']}`, or name the data root with --data"
+            )
+        values, channels = entry
+    plot_entry(path, facts, values, channels, found)
+    click.echo(f"written: {path}", err=True)

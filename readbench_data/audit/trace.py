@@ -1,0 +1,106 @@
+"""The raw label evidence and the values of one window, from the curated recordings of the lane it was built in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from readbench_data.curation import Segment
+from readbench_data.lane import INDEX, SHARD
+from readbench_data.recording import BACKGROUND
+from readbench_data.release import layout
+from readbench_data.shards import read_segments
+from readbench_data.store import Stage, Store
+
+
+@dataclass(frozen=True)
+class Trace:
+    """``values`` float32 [T][C] of the window; ``marks`` (start, stop, code) in steps of the window, from 0, in the
+    order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``, ``native``); ``unlabelled``
+    intervals; ``filled`` and ``masked`` cells a step [T], or None; ``own_unit`` before units were joined."""
+
+    kind: str
+    marks: tuple[tuple[int, int, str], ...]
+    unlabelled: tuple[tuple[int, int], ...]
+    values: np.ndarray
+    channels: tuple[str, ...]
+    filled: np.ndarray | None
+    masked: np.ndarray | None
+    own_unit: str
+
+    def strip(self, most: int = 12) -> str:
+        """The label track in words: ``0-119 normal, 120-255 f16``, or beats with their steps. Steps are inclusive."""
+        if self.kind == "points":
+            told = [f"{code} at {start}" for start, _, code in self.marks]
+        else:
+            told = [f"{a}-{b - 1} {code}" for a, b, code in self.marks]
+        told += [f"{a}-{b - 1} unlabelled" for a, b in self.unlabelled]
+        if not told:
+            return "no annotation in the window" if self.kind == "points" else f"{BACKGROUND} throughout"
+        more = f" and {len(told) - most} more" if len(told) > most else ""
+        return ", ".join(told[:most]) + more
+
+
+def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any]) -> Trace | None:
+    """The trace of an audit row; None where this data root does not hold the lane that the release came from."""
+    name = row["dataset"]
+    done = {stage: Stage(store, name, stage).current() for stage in ("recordings", "windows", "benchmark")}
+    if any(record is None for record in done.values()):
+        return None
+    audit = layout.audit(name)
+    built = done["benchmark"]["files"].get(audit, {}) if done["benchmark"] else {}
+    if built.get("content_sha256") != manifest["files"].get(audit, {}).get("content_sha256"):
+        return None
+    places = {stage: Stage(store, name, stage).place(r["key"]) for stage, r in done.items() if r is not None}
+    with store.open_read(f"{places['windows']}/{INDEX}") as stream:
+        found = (
+            pl.scan_parquet(stream)
+            .filter(pl.col("entry_id") == row["entry_id"])
+            .select("segment", "start", "stop", "unit")
+            .collect()
+        )
+    if not found.height:
+        return None
+    number, start, stop, unit = found.row(0)
+    with store.open_read(f"{places['recordings']}/{SHARD}") as stream:
+        segment = next(iter(read_segments(stream, {(row["recording_id"], number)})), None)
+    return None if segment is None else of_segment(segment, start, stop, unit)
+
+
+def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
+    """The trace of the window [start, stop) of a curated segment."""
+    inside = [s for s in segment.evidence.spans if s.start < stop and s.stop > start]
+    marks = tuple((max(s.start, start) - start, min(s.stop, stop) - start, s.code) for s in inside)
+    holes = tuple(
+        (max(a, start) - start, min(b, stop) - start) for a, b in segment.evidence.unlabelled if a < stop and b > start
+    )
+    if segment.evidence.kind == "events":
+        marks = _with_background(marks, stop - start)
+    part = slice(start, stop)
+    return Trace(
+        segment.evidence.kind,
+        marks,
+        holes,
+        segment.values[part].copy(),
+        segment.channels,
+        None if segment.filled is None else segment.filled[part].copy(),
+        None if segment.masked is None else segment.masked[part].copy(),
+        unit,
+    )
+
+
+def _with_background(marks: tuple[tuple[int, int, str], ...], steps: int) -> tuple[tuple[int, int, str], ...]:
+    """Events with the stretches of normal operation between them."""
+    out: list[tuple[int, int, str]] = []
+    reached = 0
+    for start, stop, code in sorted(marks):
+        if start > reached:
+            out.append((reached, start, BACKGROUND))
+        out.append((start, stop, code))
+        reached = max(reached, stop)
+    if reached < steps:
+        out.append((reached, steps, BACKGROUND))
+    return tuple(out)
