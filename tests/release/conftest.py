@@ -1,0 +1,23 @@
+"""Fixtures of the tests of a finished release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import built
+import pytest
+
+
+@pytest.fixture(scope="session")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
+    return built.lite(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def pooled(lite: built.Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The release of the same lanes with ``--pool``."""
+    data = lite.copy(tmp_path_factory.mktemp("pooled") / "data")
+    for name in built.THREE:
+        built.run_lane(built.lane(name, data, pool=True))
+    built.gather(data)
+    return data / "release" / built.VERSION
