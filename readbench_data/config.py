@@ -100,7 +100,7 @@ def load_config(
             table = tomllib.loads(file.read_text(encoding="utf-8"))
         except OSError as error:
             raise UsageError(f"{file}: cannot be read ({error.strerror})") from error
-        except tomllib.TOMLDecodeError as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{file}: not TOML ({error})") from error
         for name, value in table.items():
             if isinstance(value, dict):

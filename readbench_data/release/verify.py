@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
-from readbench_data.entry import ENTRY_SCHEMA, NORMAL, unnest
+from readbench_data.entry import ENTRY_SCHEMA, NORMAL
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.card import configs
@@ -226,14 +227,17 @@ class _Check:
         return shapes
 
     def _values(self, path: str, name: str, table: pa.Table) -> pa.Table:
-        windows = unnest(table["ts_values"])
-        widths = [len(c) for c in table["channels"].to_pylist()]
-        bad = sum(1 for w in windows if not np.isfinite(w).all())
+        column = table["ts_values"].combine_chunks()
+        lengths = np.asarray(pc.fill_null(column.value_lengths(), 0), np.int64)
+        steps = column.flatten()
+        inner = np.asarray(pc.fill_null(steps.value_lengths(), 0))
+        leaf = np.asarray(steps.flatten())
+        step_of_bad = np.searchsorted(np.cumsum(inner), np.flatnonzero(~np.isfinite(leaf)), side="right")
+        bad = len(set(np.repeat(np.arange(len(lengths)), lengths)[step_of_bad].tolist()))
         if bad:
             self.breach(path, "nan_values", f"{bad} entries hold a value that is not finite", bad)
-        inner = np.asarray(table["ts_values"].combine_chunks().flatten().value_lengths())
-        expected = np.repeat(widths, [len(w) for w in windows])
-        if len(inner) != len(expected) or (inner != expected).any():
+        widths = [len(c) for c in table["channels"].to_pylist()]
+        if column.null_count or steps.null_count or (inner != np.repeat(widths, lengths)).any():
             self.breach(path, "shape_error", "a step does not hold one value a channel")
         if set(table["dataset"].to_pylist()) - {name}:
             self.breach(path, "label_error", "an entry names another dataset")
@@ -245,7 +249,7 @@ class _Check:
         keep = ["entry_id", "class_label", "label", "native_split"]
         return (
             table.select(keep)
-            .append_column("length", pa.array([len(w) for w in windows]))
+            .append_column("length", pa.array(lengths))
             .append_column("width", pa.array(widths))
         )
 
