@@ -28,6 +28,7 @@ from readbench_data.leaks import find_leaks
 from readbench_data.release import layout
 from readbench_data.release.build import set_lane_status
 from readbench_data.release.parquet import AUDIT_SCHEMA
+from readbench_data.shortcuts import find_shortcuts
 from readbench_data.source import Source
 
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
@@ -219,9 +220,10 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
         def gate(audit: pl.DataFrame) -> stages.Checks:
             frame = projections.benchmark(audit, lane.config, lane.settings)
             seen = expectations.require("benchmark", source.name, frame)
-            found = find_leaks(from_lane(lane, audit))
-            examples = {f.kind: f.examples for f in found.findings}
-            return seen + expectations.require("leaks", source.name, projections.leaks(found), examples)
+            facts = from_lane(lane, audit)
+            found, shortcuts = find_leaks(facts), find_shortcuts(facts)
+            examples = projections.leak_examples(found, shortcuts)
+            return seen + expectations.require("leaks", source.name, projections.leaks(found, shortcuts), examples)
 
         def metadata(record: stages.Record) -> dict[str, Any]:
             tables = {file: _read(lane, record, file) for file in (layout.QUERIES, layout.ANOMALIES)}

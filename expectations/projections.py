@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,6 +14,7 @@ from readbench_data.entry import NORMAL
 from readbench_data.labeling import Rule
 from readbench_data.leaks import LeakReport
 from readbench_data.sampling import normals_wanted
+from readbench_data.shortcuts import Shortcut
 from readbench_data.source import Source
 
 
@@ -126,9 +128,15 @@ def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig)
     return error
 
 
-def leaks(found: LeakReport) -> pd.DataFrame:
-    """One row a dataset: how many leaks of each kind."""
-    return pd.DataFrame([found.counts()])
+def leaks(found: LeakReport, shortcuts: Sequence[Shortcut]) -> pd.DataFrame:
+    """One row a dataset: how many leaks of each kind, and how many shortcuts are clear."""
+    return pd.DataFrame([{**found.counts(), "clear_shortcuts": sum(s.clear for s in shortcuts)}])
+
+
+def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str, Sequence[str]]:
+    """What a person should look at first, by column of :func:`leaks`."""
+    told = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
+    return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": told}
 
 
 def release(rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -294,3 +294,29 @@ def read_segments(stream: IO[bytes], wanted: set[tuple[str, int]]) -> Iterator[S
         rows = [row for row, pair in enumerate(pairs) if pair in wanted]
         if rows:
             yield from _segments(file.read_row_group(group), rows)
+
+
+def iter_evidence(stream: IO[bytes]) -> Iterator[Segment]:
+    """Every segment with its label evidence, unit and window starts, but without its values (a zero stands for all)."""
+    columns = ["recording_id", "segment", "steps", "channels", "evidence", "unit", "source_file", "source_sha256"]
+    file = pq.ParquetFile(stream)
+    for group in range(file.num_row_groups):
+        for row in file.read_row_group(group, columns=[*columns, "window_starts"]).to_pylist():
+            unit, starts = json.loads(row["unit"]), row["window_starts"]
+            yield Segment(
+                recording_id=row["recording_id"],
+                number=row["segment"],
+                values=np.broadcast_to(np.float32(0), (row["steps"], len(row["channels"]))),
+                channels=tuple(row["channels"]),
+                evidence=_unpack_evidence(row["evidence"]),
+                unit=unit if isinstance(unit, str) else UnitSpans(tuple(unit["starts"]), tuple(unit["names"])),
+                source_file=row["source_file"],
+                source_sha256=row["source_sha256"],
+                native_split=None,
+                clock=None,
+                rows=None,
+                row_stops=None,
+                first_row=0,
+                extras={},
+                window_starts=None if starts is None else np.array(starts, np.int64),
+            )

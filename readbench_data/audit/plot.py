@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from readbench_data.audit.trace import Trace
+from readbench_data.entry import NORMAL
 
 MOST_CHANNELS = 12
 INK, GREY = "#1b1b1b", "#8a8a8a"
@@ -65,8 +66,9 @@ def _track(axes: Any, facts: dict[str, Any], found: Trace | None, steps: int) ->
         axes.text(0.01, 0.5, f"votes: {told}", transform=axes.transAxes, fontsize=8, va="center")
         return
     marks = [*found.marks, *((a, b, "unlabelled") for a, b in found.unlabelled)]
-    codes = sorted({code for _, _, code in marks})
-    number = {code: i % len(_FILLS) for i, code in enumerate(codes)}
+    plain = {v["code"] for v in facts["votes"] if v["class_label"] == NORMAL}
+    faults = sorted({code for _, _, code in marks} - plain)
+    number = dict.fromkeys(plain, 0) | {code: 1 + i % (len(_FILLS) - 1) for i, code in enumerate(faults)}
     for start, stop, code in marks:
         if found.kind == "points":
             axes.axvline(start, color=INK, linewidth=0.9)
