@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from readbench_data.evaluation.release_data import LEVELS, Release
 from readbench_data.evaluation.results import EvaluationResult, gather
 from readbench_data.evaluation.store import Store
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.statistics.comparison import Comparison
 
 PRIMARY = ("ndcg", 10)
 """READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
@@ -99,6 +103,49 @@ class Leaderboard:
         units = failed.unique(["method", "dataset", "rho", "random_state"], maintain_order=True)
         return [f"{r['method']} on {r['dataset']} at {r['rho']} %: {r['reason']}" for r in units.iter_rows(named=True)]
 
+    def comparison(self, rho: int, metric: str = "ndcg", k: int = 10) -> Comparison:
+        """The statistics at one level. The floors (Random, Majority) do not take part (ours): that something beats
+        chance would make the test reject and widen the critical difference for all others."""
+        from readbench_data.evaluation.statistics.comparison import compare  # scipy.stats takes a second to import
+
+        cells = self.cells(metric, k).filter((pl.col("rho") == rho) & (pl.col("family") != "trivial"))
+        values: dict[str, dict[str, float | None]] = {}
+        for method, dataset, value in cells.select("method", "dataset", "value").iter_rows():
+            values.setdefault(method, {})[dataset] = value
+        return compare(values)
+
+    def to_html(self) -> str:
+        """One self-contained page."""
+        from readbench_data.evaluation.page import build_page
+
+        return build_page(self)
+
+    def to_markdown(self) -> str:
+        """The macro table as Markdown, with banner and marks."""
+        varying = [f"varying{v}" for v in LEVELS]
+        head = ["method", "supervision", *(f"{v} %" for v in LEVELS), "datasets", *(f"{v} %*" for v in LEVELS)]
+        lines = [f"**{self.banner}**", ""] if self.banner else []
+        lines += [f"NDCG@10 on release {self.version}: the mean over queries, then over datasets.", ""]
+        lines += ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
+        for row in self.macro().iter_rows(named=True):
+            numbers = [_number(row[f"rho{v}"]) for v in LEVELS]
+            star = [_number(row[v]) for v in varying]
+            name = row["method"].replace("|", "\\|")
+            cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(self.datasets)}", *star]
+            lines.append("| " + " | ".join(cells) + " |")
+        lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
+        lines += [f"- {d}: {mark}" for d, mark in self.marks().items()]
+        return "\n".join(lines) + "\n"
+
+    def write(self, folder: Path) -> list[Path]:
+        """``leaderboard.html``, ``.md``, ``.txt`` and ``.parquet`` (all rows) in ``folder``; their paths."""
+        folder.mkdir(parents=True, exist_ok=True)
+        texts = {"html": self.to_html(), "md": self.to_markdown(), "txt": self.to_text()}
+        for kind, text in texts.items():
+            _replace(folder / f"leaderboard.{kind}", text.encode())
+        self.result.rows.write_parquet(folder / "leaderboard.parquet")
+        return [folder / f"leaderboard.{kind}" for kind in (*texts, "parquet")]
+
     def to_text(self) -> str:
         """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
         macro = self.macro()
@@ -137,6 +184,12 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
     """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
     opened = Release(release)
     return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, Store(out)))
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_bytes(content)
+    temporary.replace(path)
 
 
 def _number(value: float | None) -> str:

@@ -1,7 +1,7 @@
 """DTW-D: one warping path for all channels, the cost of a cell is the squared distance over channels.
 
-The costs of a block of query steps with all lanes are one matrix product over the columns of the band: with two more
-columns on either side, (-2x, 1, |x|^2) . (y, |y|^2, 1) = |x|^2 + |y|^2 - 2xy. Then the dynamic program runs as in DTW-I.
+The costs of a block of query steps with all lanes are one matrix product over the columns of the band. With two more
+columns on either side (-2x, 1, |x|^2) . (y, |y|^2, 1) = |x|^2 + |y|^2 - 2xy; then the dynamic program runs as in DTW-I.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def _sweep(squares: bool, reach: str) -> Any:
                 emit.store(held[s][g], state, at(ir.Constant(index, s), g))
         return context.get_dummy_value()
 
-    @intrinsic  # type: ignore[misc]
+    @intrinsic
     def sweep(typingctx, row, a0, a1, state, start, stop, shift, x0, x1):  # type: ignore[no-untyped-def]
         where = (types.intp, types.intp, types.intp)
         return types.void(row, a0, a1, state, *where, row.dtype, row.dtype), codegen

@@ -1,0 +1,100 @@
+"""The page: self-contained, escaped, complete, and without errors in a browser where there is one."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from readbench_data.evaluation import evaluate, leaderboard
+from readbench_data.evaluation.page.figures import Line, cost_svg, pollution_svg
+
+METHODS = ["Random", "ED", "SBD-I", "Features+NR", "ED+GPC"]
+
+
+@pytest.fixture(scope="module")
+def built(build: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root, out = tmp_path_factory.mktemp("page"), tmp_path_factory.mktemp("out")
+    specs = {f"d{i}": build.simple(i) for i in range(3)} | {"plain": build.simple(9, normals=(0, 0))}
+    specs["d0"].manifest["origin"] = "miniature"
+    specs["d1"].manifest["partial"] = True
+    specs["d2"].items["queries"][0].class_label = "<script>alert(1)</script>"
+    specs["gone"] = {"status": "no_data", "reason": "no <mirror>"}
+    build.write(root, specs)
+    evaluate(root, out, METHODS)
+    return root, out
+
+
+def test_the_page_needs_nothing_from_outside(built: tuple[Path, Path]) -> None:
+    page = leaderboard(*built).to_html()
+    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    assert "http" not in page
+    assert "<script>alert" not in page
+    assert "no &lt;mirror&gt;" in page
+
+
+def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path]) -> None:
+    board = leaderboard(*built)
+    page = board.to_html()
+    assert "built from miniatures: not READ-Bench results" in page
+    for row in board.macro().iter_rows(named=True):
+        assert f"{row['rho0']:.3f}" in page
+    assert "Friedman over 4 methods and 4 datasets" in page  # the floors do not take part
+    assert page.count("<svg") == 5
+    assert "no data" in page
+    assert "whose corpus is the same at all levels" in page
+
+
+def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
+    page = leaderboard(*built).to_html()
+    found = re.search(r'id="per-query">(.*?)</script>', page)
+    assert found is not None
+    data = json.loads(found.group(1))
+    cells = re.findall(r'data-method="([^"]+)" data-dataset="([^"]+)" data-rho="(\d+)">([\d.]+)', page)
+    assert len(cells) == len(METHODS) * 4 * 3
+    for method, dataset, rho, text in cells:
+        values = data["values"][method][dataset][rho]
+        assert len(values) == len(data["queries"][dataset]["id"]) == 9
+        assert sum(values) / 9000 == pytest.approx(float(text), abs=2e-3)
+
+
+def test_written_files(built: tuple[Path, Path], tmp_path: Path) -> None:
+    paths = leaderboard(*built).write(tmp_path / "board")
+    assert [p.suffix for p in paths] == [".html", ".md", ".txt", ".parquet"]
+    assert "Features+NR" in paths[1].read_text()
+    assert paths[1].read_text().startswith("**built from miniatures")
+
+
+def test_figures_of_awkward_numbers() -> None:
+    same = [Line(i, f"m{i}", "f", (0.5, 0.5, 0.5), 0.0) for i in range(1, 4)]
+    assert "m1" in pollution_svg(same)
+    assert "NaN" not in cost_svg(same)
+    assert cost_svg([Line(1, "m", "f", (None, None, None), None)]) == "<p>No costs are stored.</p>"
+
+
+@pytest.mark.skipif(not shutil.which("chromium"), reason="no chromium on this machine")
+def test_a_browser_runs_the_page_without_errors(built: tuple[Path, Path], tmp_path: Path) -> None:
+    page = tmp_path / "board.html"
+    rows = "dialog.querySelectorAll('tbody tr').length"
+    click = f"document.querySelector('td.heat button').click();document.title=dialog.open+' '+{rows}"
+    watch = "<script>window.onerror=(m)=>{document.body.dataset.error=m}</script></head>"
+    html = (
+        leaderboard(*built).to_html().replace("</head>", watch).replace("</body>", f"<script>{click}</script></body>")
+    )
+    page.write_text(html)
+    command = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'p'}",
+        "--dump-dom",
+    ]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=60, check=False)
+    assert "<title>true 9</title>" in done.stdout
+    assert "data-error" not in done.stdout
