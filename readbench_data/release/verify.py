@@ -247,11 +247,7 @@ class _Check:
                 self.breach(path, "label_error", problem)
                 break
         keep = ["entry_id", "class_label", "label", "native_split"]
-        return (
-            table.select(keep)
-            .append_column("length", pa.array(lengths))
-            .append_column("width", pa.array(widths))
-        )
+        return table.select(keep).append_column("length", pa.array(lengths)).append_column("width", pa.array(widths))
 
     def _against_audit(self, path: str, shapes: pa.Table, expected: pl.DataFrame) -> None:
         rows = pl.from_arrow(shapes)
