@@ -6,7 +6,7 @@ computed from the published values of the drawn windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from readbench_data.fingerprint import SKETCH_SIZE, fingerprint
 from readbench_data.lane import INDEX, SHARD, Lane
 from readbench_data.release import layout
 from readbench_data.shards import read_segments
+from readbench_data.store import Stage, Store
 
 Windows = dict[str, np.ndarray]
 """Values [T][C] by entry_id."""
@@ -164,15 +165,31 @@ def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:
 
 def from_lane(lane: Lane, audit: pl.DataFrame | None = None) -> Facts:
     """From a built lane; ``audit`` where its own is not written yet."""
-    done = {name: lane.stage(name).current() for name in ("recordings", "windows", "benchmark")}
-    place = {name: lane.stage(name).place(r["key"]) for name, r in done.items() if r is not None}
+    return from_store(lane.store, lane.name, audit)
+
+
+def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) -> Facts:
+    """From the current lane of a dataset in a data root."""
+    stages = {name: Stage(store, dataset, name) for name in ("recordings", "windows", "benchmark")}
+    done = {name: stage.current() for name, stage in stages.items()}
+    place = {name: stages[name].place(record["key"]) for name, record in done.items() if record is not None}
     missing = [name for name in ("recordings", "windows") if name not in place]
     if missing or (audit is None and "benchmark" not in place):
-        raise ReadbenchError(f"{lane.name} is not built here: run `readbench build --dataset {lane.name}`")
-    with lane.store.open_read(f"{place['windows']}/{INDEX}") as stream:
+        raise ReadbenchError(f"{dataset} is not built here: run `readbench build --dataset {dataset}`")
+    with store.open_read(f"{place['windows']}/{INDEX}") as stream:
         index = pq.read_table(stream)
     if audit is None:
-        with lane.store.open_read(f"{place['benchmark']}/audit.parquet") as stream:
+        with store.open_read(f"{place['benchmark']}/audit.parquet") as stream:
             audit = pl.DataFrame(pq.read_table(stream))
     shard = f"{place['recordings']}/{SHARD}"
-    return from_index(lane.name, index, audit, lambda: lane.store.open_read(shard))
+    return from_index(dataset, index, audit, lambda: store.open_read(shard))
+
+
+def is_current(store: Store, manifest: Mapping[str, Any], dataset: str) -> bool:
+    """Whether the current lane of a data root is the one that a release was made from."""
+    stages = [Stage(store, dataset, name).current() for name in ("recordings", "windows", "benchmark")]
+    if any(record is None for record in stages) or stages[-1] is None:
+        return False
+    audit = layout.audit(dataset)
+    built, stated = (files.get(audit, {}) for files in (stages[-1]["files"], manifest["files"]))
+    return bool(built) and built.get("content_sha256") == stated.get("content_sha256")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from readbench_data.audit.facts import is_current
 from readbench_data.curation import Segment
 from readbench_data.lane import INDEX, SHARD
 from readbench_data.recording import BACKGROUND
-from readbench_data.release import layout
 from readbench_data.shards import read_segments
 from readbench_data.store import Stage, Store
 
@@ -47,14 +47,11 @@ class Trace:
 def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any]) -> Trace | None:
     """The trace of an audit row; None where this data root does not hold the lane that the release came from."""
     name = row["dataset"]
-    done = {stage: Stage(store, name, stage).current() for stage in ("recordings", "windows", "benchmark")}
-    if any(record is None for record in done.values()):
+    if not is_current(store, manifest, name):
         return None
-    audit = layout.audit(name)
-    built = done["benchmark"]["files"].get(audit, {}) if done["benchmark"] else {}
-    if built.get("content_sha256") != manifest["files"].get(audit, {}).get("content_sha256"):
-        return None
-    places = {stage: Stage(store, name, stage).place(r["key"]) for stage, r in done.items() if r is not None}
+    stages = {stage: Stage(store, name, stage) for stage in ("recordings", "windows")}
+    done = {stage: found.current() for stage, found in stages.items()}
+    places = {stage: stages[stage].place(record["key"]) for stage, record in done.items() if record is not None}
     with store.open_read(f"{places['windows']}/{INDEX}") as stream:
         found = (
             pl.scan_parquet(stream)

@@ -19,18 +19,29 @@ Examples:
   readbench audit 0c4a70f71abd                        one window; the first characters of its id do
   readbench audit 0c4a70f71abd --plot window.png      its channels with the label track beneath
   readbench audit --dataset mit_bih                   how windows became entries
+  readbench audit --dataset mit_bih --html mit.html   the same as a page, with plots, leaks, shortcuts, sensitivity
+  readbench audit --html pages                        pages of all datasets and an index, in the folder pages
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("entry_id", required=False)
 @click.option("--dataset", metavar="NAME", help="An overview of one dataset: how windows became entries.")
+@click.option(
+    "--html", metavar="FILE", help="With --dataset: write its page. Without: a folder for all pages and an index."
+)
 @click.option("--plot", metavar="FILE.png", help="Draw the window's channels with the label track beneath.")
 @click.option("--json", "as_json", is_flag=True, help="Everything about the window as JSON.")
 @release_option
 @data_option
 def audit(
-    entry_id: str | None, dataset: str | None, plot: str | None, as_json: bool, release: str | None, data: str
+    entry_id: str | None,
+    dataset: str | None,
+    html: str | None,
+    plot: str | None,
+    as_json: bool,
+    release: str | None,
+    data: str,
 ) -> None:
     """Why a window has its label: where it was cut, what voted, which rule, which side, which draw.
 
@@ -40,11 +51,16 @@ def audit(
     from readbench_data.audit import describe_dataset
 
     folder = find_release(data, release)
-    if (entry_id is None) == (dataset is None):
+    if (entry_id is None) == (dataset is None) and (html is None or entry_id is not None):
         raise UsageError("give an ENTRY_ID or --dataset NAME")
+    if entry_id is None and (plot or as_json):
+        raise UsageError("--plot and --json are for one window: give its ENTRY_ID")
+    if html is not None:
+        if entry_id is not None:
+            raise UsageError("--html is for datasets: for one window there is --plot FILE.png")
+        _pages(Path(html), folder, dataset, data)
+        return
     if dataset is not None:
-        if plot or as_json:
-            raise UsageError("--plot and --json are for one window: give its ENTRY_ID")
         click.echo(describe_dataset(folder, dataset))
         return
     from readbench_data.audit import entry_text, explain
@@ -71,3 +87,20 @@ def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None)
         values, channels = entry
     plot_entry(path, facts, values, channels, found)
     click.echo(f"written: {path}", err=True)
+
+
+def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
+    import sources
+    from readbench_data.audit.dataset_page import dataset_page
+    from readbench_data.audit.index_page import write_pages
+
+    store = open_store(data)
+    if dataset is not None:
+        known = sources.all_sources()
+        labels = known[dataset].labels if dataset in known else None
+        text = dataset_page(release, dataset, store, labels)
+        target.write_text(text, encoding="utf-8")
+        click.echo(f"written: {target}")
+        return
+    written = write_pages(release, target, store, {name: s.labels for name, s in sources.all_sources().items()})
+    click.echo(f"written: {written[0]} and {len(written) - 1} pages beside it")

@@ -1,0 +1,69 @@
+"""The audit pages of a whole release: one a dataset, and an index over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from readbench_data.audit.dataset_page import dataset_page
+from readbench_data.audit.page import Html, page, paragraph, section, table
+from readbench_data.labeling import LabelMap
+from readbench_data.release import layout
+from readbench_data.store import Store
+
+
+def write_pages(
+    release: Path,
+    folder: Path,
+    store: Store | None = None,
+    labels: Mapping[str, LabelMap] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Path]:
+    """Write ``index.html`` and ``<dataset>.html`` of every dataset with data into ``folder``; the paths written."""
+    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, dataset in manifest["datasets"].items():
+        if dataset["status"] == "ok":
+            progress(f"audit page of {name}")
+            text = dataset_page(release, name, store, (labels or {}).get(name))
+            written.append(_write(folder / f"{name}.html", text))
+    return [_write(folder / "index.html", index_page(manifest)), *written]
+
+
+def _write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def index_page(manifest: Mapping[str, Any]) -> str:
+    """The index: every dataset with its counts, and a link to its page where it has data."""
+    rows = []
+    for name, dataset in manifest["datasets"].items():
+        if dataset["status"] != "ok":
+            rows.append([name, dataset["status"], *[None] * 5, dataset["reason"] or ""])
+            continue
+        outcomes, rule = dataset["outcomes"], dataset["rule"]
+        considered = sum(outcomes.values())
+        rows.append(
+            [
+                Html(f'<a href="{name}.html">{name}</a>'),
+                dataset["origin"],
+                considered,
+                outcomes.get("dropped", 0),
+                considered - outcomes.get("dropped", 0),
+                outcomes.get("corpus", 0),
+                outcomes.get("query", 0),
+                rule["name"],
+            ]
+        )
+    header = ["dataset", "data", "considered", "dropped", "kept", "corpus", "queries", "rule"]
+    miniature = any(d.get("origin") == "miniature" for d in manifest["datasets"].values())
+    warn = paragraph("Some of it is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
+    return page(
+        f"Audit of release {manifest['version']}",
+        [section("datasets", "Datasets", table("Windows of every dataset", header, rows, range(2, 7)))],
+        lead=warn if miniature else "",
+    )

@@ -1,0 +1,137 @@
+"""Counts of a dataset's audit table that the audit page shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from readbench_data.entry import NORMAL
+from readbench_data.errors import ReadbenchError
+from readbench_data.release import layout
+
+FUNNEL = ("labelled", "kept", "corpus side", "query side", "corpus", "queries")
+COLUMNS = ["entry_id", "recording_id", "unit", "side", "class_label", "outcome", "reason", "votes", "majority_share"]
+COLUMNS += ["event_coverage", "event_id", "filled_fraction", "sentinel_count", "source_file", "row_start"]
+
+
+def read_audit(release: Path, dataset: str) -> pl.DataFrame:
+    """The audit table of a dataset, the columns a page needs."""
+    path = release / layout.audit(dataset)
+    if not path.is_file():
+        raise ReadbenchError(f"{release} has no audit table of {dataset}")
+    return pl.read_parquet(path, columns=COLUMNS)
+
+
+def funnel(audit: pl.DataFrame) -> pl.DataFrame:
+    """Windows of each class after each stage (``FUNNEL``); faults first, most first, Normal last."""
+    kept = pl.col("outcome") != "dropped"
+    return (
+        audit.filter(pl.col("class_label").is_not_null())
+        .group_by("class_label")
+        .agg(
+            pl.len().alias("labelled"),
+            kept.sum().alias("kept"),
+            (kept & (pl.col("side") == "corpus")).sum().alias("corpus side"),
+            (kept & (pl.col("side") == "query")).sum().alias("query side"),
+            (pl.col("outcome") == "corpus").sum().alias("corpus"),
+            (pl.col("outcome") == "query").sum().alias("queries"),
+            pl.col("unit").n_unique().alias("units"),
+        )
+        .with_columns(last=pl.col("class_label") == NORMAL)
+        .sort("last", "labelled", "class_label", descending=[False, True, False])
+        .drop("last")
+    )
+
+
+def by_reason(audit: pl.DataFrame) -> list[tuple[str, str, int]]:
+    """(outcome, reason, windows) of windows in no set, most first."""
+    told = audit.filter(pl.col("reason").is_not_null()).group_by("outcome", "reason").len()
+    return list(told.sort("len", "outcome", "reason", descending=[True, False, False]).iter_rows())
+
+
+def purity(audit: pl.DataFrame) -> dict[str, int]:
+    """Windows by the share of votes of the strongest class: bins of five percent up to 95, then pure ones alone."""
+    share = audit["majority_share"].drop_nulls().to_numpy()
+    edges = np.arange(0, 1.0001, 0.1)
+    counts, _ = np.histogram(share[share < 1], bins=edges)
+    names = [f"{a:.0f}-{b:.0f}%" for a, b in zip(edges[:-1] * 100, edges[1:] * 100, strict=True)]
+    told = {name: int(n) for name, n in zip(names, counts, strict=True)}
+    first = next((i for i, n in enumerate(told.values()) if n), len(told))
+    return dict(list(told.items())[first:]) | {"pure": int((share == 1).sum())}
+
+
+def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
+    """How far each labelled window is from another label, nearest first: ``entry_id, class_label, outcome, margin,
+    told``. The margin is a share of the votes, or of the event where the short-fault rule gave the label."""
+    votes = (
+        audit.filter(pl.col("class_label").is_not_null())
+        .select("entry_id", "class_label", "outcome", "event_coverage", "votes")
+        .explode("votes", empty_as_null=True)
+        .with_columns(voted=pl.col("votes").struct.field("class_label"), n=pl.col("votes").struct.field("count"))
+        .group_by("entry_id", "class_label", "outcome", "event_coverage", "voted")
+        .agg(pl.col("n").sum())
+    )
+    own = pl.col("voted") == pl.col("class_label")
+    sums = votes.group_by("entry_id", "class_label", "outcome", "event_coverage").agg(
+        own=pl.col("n").filter(own).sum(), other=pl.col("n").filter(~own).max().fill_null(0), total=pl.col("n").sum()
+    )
+    lead = (pl.col("own") - pl.col("other")) / pl.col("total")
+    short = (pl.col("class_label") != NORMAL) & (pl.col("own") < pl.col("other"))
+    beyond = pl.col("event_coverage") - rule["coverage"]
+    shown = pl.format("{} of {} votes, the next class {}", "own", "total", "other")
+    inside = pl.format(
+        "{} % of the event inside, more than {} % needed",
+        (100 * pl.col("event_coverage")).round(1),
+        100 * rule["coverage"],
+    )
+    return (
+        sums.with_columns(
+            margin=pl.when(short).then(beyond).otherwise(lead), told=pl.when(short).then(inside).otherwise(shown)
+        )
+        .filter(pl.col("margin") < 1)
+        .sort("margin", "entry_id")
+        .select("entry_id", "class_label", "outcome", "margin", "told")
+    )
+
+
+def unit_rows(audit: pl.DataFrame, most: int = 40) -> list[tuple[str, np.ndarray]]:
+    """Units as rows of a timeline: name with its side, and a code a window in order (0 dropped, 1 Normal, 2 fault);
+    the units with most windows, at least one of every class where there is room."""
+    code = pl.when(pl.col("outcome") == "dropped").then(0).when(pl.col("class_label") == NORMAL).then(1).otherwise(2)
+    ordered = audit.sort("recording_id", "row_start").with_columns(code=code.cast(pl.Int8))
+    units = ordered.group_by("unit").agg(
+        pl.len().alias("n"), pl.col("side").drop_nulls().first(), pl.col("class_label").drop_nulls().unique(), "code"
+    )
+    units = units.sort("n", "unit", descending=[True, False])
+    chosen: list[int] = []
+    seen: set[str] = set()
+    for i, classes in enumerate(units["class_label"].to_list()):
+        if set(classes) - seen and len(chosen) < most:
+            chosen.append(i)
+            seen |= set(classes)
+    chosen = sorted({*chosen, *range(min(most - len(chosen), units.height))})[:most]
+    rows = units[chosen].select("unit", "side", "code").rows()
+    return [(f"{side or 'none'}: {unit}", np.array(codes, np.int8)) for unit, side, codes in rows]
+
+
+def channel_rows(values: list[tuple[tuple[str, ...], np.ndarray]], most: int = 80) -> list[tuple[Any, ...]]:
+    """Channels of published windows: name, windows that have it, share of these where it does not move, minimum,
+    mean, maximum; most still first."""
+    stats: dict[str, list[float]] = {}
+    for channels, window in values:
+        low, high, mean = window.min(axis=0), window.max(axis=0), window.mean(axis=0, dtype=np.float64)
+        for c, name in enumerate(channels):
+            own = stats.setdefault(name, [0, 0, np.inf, 0.0, -np.inf])
+            own[0] += 1
+            own[1] += low[c] == high[c]
+            own[2], own[4] = min(own[2], low[c]), max(own[4], high[c])
+            own[3] += mean[c]
+    rows = [
+        (name, int(n), f"{100 * still / n:.0f} %", f"{low:.5g}", f"{total / n:.5g}", f"{high:.5g}")
+        for name, (n, still, low, total, high) in stats.items()
+    ]
+    rows.sort(key=lambda r: (-float(r[2].split()[0]), r[0]))
+    return rows[:most]
