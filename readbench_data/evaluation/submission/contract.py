@@ -1,0 +1,101 @@
+"""What a submission is: a folder with four files, and what each must hold.
+
+    submissions/<slug>/method.py          rank(query: dict, corpus: list[dict]) -> list[int]
+                       metadata.yaml      name, family, supervision, authors, links
+                       requirements.txt   what method.py imports
+                       results.json       written by the harness, never by hand
+
+The names of the files and the function are the board's; the keys of metadata.yaml and results.json are ours, since the
+board does not print them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.evaluation.methods.base import SUPERVISIONS
+
+FILES = ("method.py", "metadata.yaml", "requirements.txt")
+RESULTS = "results.json"
+KEYS = ("name", "family", "supervision", "authors", "links")
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A folder that passed :func:`problems`. ``sha256`` covers every file but results.json."""
+
+    folder: Path
+    name: str
+    family: str
+    supervision: str
+    sha256: str
+
+    @classmethod
+    def load(cls, folder: Path) -> Submission:
+        """ReadbenchError with the first problem and how many more there are."""
+        found = problems(folder)
+        if found:
+            more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+            raise ReadbenchError(f"{found[0]}{more}")
+        meta = yaml.safe_load((folder / "metadata.yaml").read_text())
+        return cls(folder, str(meta["name"]), str(meta["family"]), str(meta["supervision"]), folder_hash(folder))
+
+
+def problems(folder: Path) -> list[str]:
+    """What keeps a folder from being a submission, one line each; nothing of it is executed."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; `readbench submission new {folder}` makes one to start from")
+    found = [f"{folder / f}: file is missing" for f in FILES if not (folder / f).is_file()]
+    if not (folder / "method.py").is_file():
+        return found
+    return found + _method_problems(folder / "method.py") + _metadata_problems(folder / "metadata.yaml")
+
+
+def _method_problems(path: Path) -> list[str]:
+    try:
+        tree = ast.parse(path.read_bytes(), str(path))
+    except (SyntaxError, ValueError) as error:
+        return [f"{path}, line {getattr(error, 'lineno', '?')}: {getattr(error, 'msg', error)}"]
+    ranks = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "rank"]
+    if not ranks:
+        return [f"{path}: no function rank(query, corpus) at the top level"]
+    args = ranks[-1].args
+    positional = len(args.posonlyargs) + len(args.args)
+    required = positional - len(args.defaults)
+    fits = required <= 2 <= positional or (args.vararg is not None and required <= 2)
+    if not fits or any(d is None for d in args.kw_defaults):
+        return [f"{path}, line {ranks[-1].lineno}: rank must take two arguments, (query, corpus)"]
+    return []
+
+
+def _metadata_problems(path: Path) -> list[str]:
+    if not path.is_file():
+        return []
+    try:
+        meta: Any = yaml.safe_load(path.read_text())
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        return [f"{path}: not valid YAML: {' '.join(str(error).split())}"]
+    if not isinstance(meta, dict):
+        return [f"{path}: must hold the keys {', '.join(KEYS)}"]
+    found = [f"{path}: key {key!r} is missing or empty" for key in KEYS[:4] if not meta.get(key)]
+    if meta.get("supervision") and meta["supervision"] not in SUPERVISIONS:
+        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(SUPERVISIONS)}")
+    return found
+
+
+def folder_hash(folder: Path) -> str:
+    """sha256 over names and bytes of all files but results.json and caches."""
+    digest = hashlib.sha256()
+    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+        inside = file.relative_to(folder)
+        if RESULTS not in str(inside) and "__pycache__" not in inside.parts:
+            content = file.read_bytes()
+            digest.update(f"{inside.as_posix()}\0{len(content)}\0".encode() + content)
+    return digest.hexdigest()

@@ -1,0 +1,49 @@
+"""The submission to start from: Euclidean distance, complete and working when copied."""
+
+METHOD = '''"""Euclidean distance over the channels two windows share, step against step."""
+
+import numpy as np
+
+
+def rank(query, corpus):
+    """Indices of the corpus, most similar to the query first.
+
+    query, corpus[i]: dicts with ts_values (float32 array [T][C]), channels (C names), dataset, entry_id,
+    native_split, and label fields that are blank unless metadata.yaml declares that they are read.
+    """
+    distances = [distance(query, item) for item in corpus]
+    return np.argsort(distances, kind="stable").tolist()
+
+
+def distance(one, other):
+    common = [c for c in one["channels"] if c in other["channels"]]
+    if not common:
+        return np.inf
+    length = len(one["ts_values"])
+    a = columns(one, common, length)
+    b = columns(other, common, length)
+    return float(np.sqrt(((a - b) ** 2).sum() / len(common)))
+
+
+def columns(entry, names, length):
+    """The named channels, each z-normalised and brought to the query's length: [length][len(names)]."""
+    values = np.asarray(entry["ts_values"], float)[:, [list(entry["channels"]).index(n) for n in names]]
+    at = np.linspace(0, len(values) - 1, length)
+    values = np.stack([np.interp(at, np.arange(len(values)), v) for v in values.T], axis=1)
+    spread = values.std(axis=0)
+    return (values - values.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)
+'''
+
+METADATA = """# What the leaderboard shows beside your numbers.
+name: {name}
+family: distance            # distance, symbolic, embedding, fusion, rerank, supervised, ...
+# none: reads no labels; normals: reads which corpus windows are Normal;
+# neighbour-labels, supervised: read the classes of the corpus
+supervision: none
+authors: Your Name
+links: []
+"""
+
+REQUIREMENTS = "numpy\n"
+
+FILES = {"method.py": METHOD, "metadata.yaml": METADATA, "requirements.txt": REQUIREMENTS}

@@ -1,0 +1,100 @@
+"""Becomes a process that sees only the submission and the interpreter, then starts the worker.
+
+Run by ``unshare`` in new user, mount, network and process namespaces (unprivileged on Linux). It builds an empty root,
+binds the interpreter read-only and the submission's copy into it, makes it the root, gives up every capability, sets
+limits and replaces itself by the worker. Standard library only; an OSError here means "cannot isolate".
+"""
+
+import ctypes
+import json
+import os
+import resource
+import sys
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result: int, what: str) -> None:
+    """OSError with the kernel's reason unless a call returned 0."""
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str, flags: int) -> None:
+    """mount(2)."""
+    check(libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None), f"mount {target}")
+
+
+def bind(source: str, root: str, writable: bool) -> None:
+    """The same path inside ``root``, read-only unless ``writable``."""
+    target = root + source
+    if os.path.isdir(source):
+        os.makedirs(target, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "a"):
+            pass
+    mount(source, target, "none", MS_BIND | MS_REC)
+    if not writable:
+        flags = MS_BIND | MS_REMOUNT | MS_RDONLY
+        try:
+            mount("none", target, "none", flags)
+        except OSError:
+            mount("none", target, "none", flags | MS_NOSUID | MS_NODEV)
+
+
+def enter(root: str, shown: list, devices: list) -> None:
+    """Make ``root`` the root, holding ``shown`` and nothing else."""
+    mount("none", "/", "none", MS_REC | MS_PRIVATE)
+    mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV)
+    for path in shown:
+        if os.path.islink(path):
+            os.makedirs(os.path.dirname(root + path), exist_ok=True)
+            os.symlink(os.readlink(path), root + path)
+        else:
+            bind(path, root, writable=False)
+    for path in devices:
+        bind(path, root, writable=True)
+    os.makedirs(root + "/tmp", exist_ok=True)
+    os.makedirs(root + "/proc", exist_ok=True)
+    try:
+        mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV)
+    except OSError:
+        os.rmdir(root + "/proc")  # without it a method sees less, not more
+    old = root + "/.old"
+    os.makedirs(old)
+    check(libc.syscall(SYS_PIVOT_ROOT[os.uname().machine], root.encode(), old.encode()), "pivot_root")
+    os.chdir("/")
+    check(libc.umount2(b"/.old", MNT_DETACH), "umount")
+    os.rmdir("/.old")
+
+
+def limit(memory_bytes: int) -> None:
+    """Memory, and no capability in any namespace."""
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    for capability in range(64):
+        if libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+
+
+def main() -> None:
+    """Read the job from the command line and become the worker."""
+    job = json.loads(sys.argv[1])
+    if job["root"]:
+        enter(job["root"], job["shown"], job["devices"])
+        limit(job["memory_bytes"])
+    else:
+        resource.setrlimit(resource.RLIMIT_AS, (job["memory_bytes"], job["memory_bytes"]))
+    os.execve(job["command"][0], job["command"], job["environment"])
+
+
+if __name__ == "__main__":
+    main()
