@@ -186,7 +186,7 @@ def _units(audit: pl.DataFrame) -> str:
     total = audit["unit"].n_unique()
     told = (
         f"{len(rows)} of {total:,} units, each from its first window to its last, named with its side. "
-        "Tall: a fault; low: Normal; a line: dropped. A unit is never on both sides."
+        "A tall box is a fault, a low one Normal, a line a dropped window."
     )
     picture = svg.lanes(rows, "Timeline of units")
     scrolled = f'<div class="scroll" tabindex="0" role="region" aria-label="Units">{picture}</div>'

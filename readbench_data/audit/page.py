@@ -27,7 +27,9 @@ code{font:.88em ui-monospace,monospace;overflow-wrap:anywhere}
 pre{overflow-x:auto;font:.85rem/1.45 ui-monospace,monospace}
 figure{margin:.6rem 0}figcaption{font-size:.88rem;color:var(--soft);overflow-wrap:anywhere}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
+td{min-width:4rem}td:last-child{min-width:12rem}td:last-child.n{min-width:4rem}
 svg{max-width:100%;height:auto;display:block}svg text{fill:var(--ink);font:12px system-ui,sans-serif}
+td svg{max-width:none;min-width:100px}.scroll>svg{max-width:none}
 .f{fill:var(--fault)}.k{fill:var(--normal)}.s{stroke:var(--fault);fill:none;stroke-width:1.2}
 .t{stroke:var(--line)}
 """

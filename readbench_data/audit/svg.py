@@ -9,7 +9,7 @@ import numpy as np
 
 from readbench_data.audit.plot import liveliest
 
-WIDTH = 320
+WIDTH = 340
 
 
 def _svg(width: int, height: int, title: str, parts: Sequence[str]) -> str:
@@ -27,7 +27,7 @@ def window(values: np.ndarray, channels: Sequence[str], title: str, most: int = 
     thin = values[::step][:, shown].astype(np.float64)
     spread = np.ptp(thin, axis=0)
     level = (thin - thin.min(axis=0)) / np.where(spread > 0, spread, 1)
-    row, left = 34, 84
+    row, left = 34, 104
     x = left + np.arange(len(thin)) * ((WIDTH - left - 4) / max(len(thin) - 1, 1))
     parts = []
     for i, channel in enumerate(shown):
@@ -76,7 +76,7 @@ def lanes(rows: Sequence[tuple[str, np.ndarray]], title: str, bins: int = 160) -
     A cell shows the most telling of the windows it stands for: a tall box for a fault, a low one for Normal, a dot
     for dropped ones, so that it reads without colours.
     """
-    left, tall = 150, 16
+    left, tall = 190, 16
     parts = []
     for i, (name, codes) in enumerate(rows):
         y = i * tall
