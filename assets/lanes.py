@@ -44,7 +44,7 @@ def _key(source: Source, name: str) -> dg.AssetKey:
 
 
 def _asset(
-    source: Source, name: str, upstream: str | None, description: str, modules: tuple[str, ...], kinds: set[str]
+    source: Source, name: str, upstream: str | None, description: str, kinds: set[str]
 ) -> Callable[[Callable[..., Events]], dg.AssetsDefinition]:
     key = _key(source, name)
     return dg.asset(
@@ -53,7 +53,7 @@ def _asset(
         group_name=source.name,
         description=description,
         kinds=kinds,
-        code_version=stage_version(source, *modules),
+        code_version=stage_version(source, name),
         check_specs=checks.raw_specs(key) if upstream is None else checks.specs(key, *SUITES.get(name, (name,))),
         output_required=False,
     )
@@ -63,7 +63,7 @@ def _raw(source: Source) -> dg.AssetsDefinition:
     key = _key(source, "raw")
     description = f"Original files of {source.title}, found, hashed and checked. {source.homepage}"
 
-    @_asset(source, "raw", None, description, (), {"file"})
+    @_asset(source, "raw", None, description, {"file"})
     def raw(workspace: Workspace) -> Events:
         try:
             lane = workspace.lane(source)
@@ -109,7 +109,7 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
         else "forward fill, back fill of a leading gap, 0 for absent channels"
     )
 
-    @_asset(source, "recordings", "raw", f"Curated recordings: {how}. Paper A.1.1.", CURATION, {"parquet"})
+    @_asset(source, "recordings", "raw", f"Curated recordings: {how}. Paper A.1.1.", {"parquet"})
     def recordings(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
         yield from _gated(
@@ -130,10 +130,6 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
 SUITES = {"benchmark": ("benchmark", "leaks")}
 """Suites of a stage that has more than its own."""
 
-CURATION = ("readbench_data.curation", "readbench_data.shards")
-INDEXING = ("readbench_data.index",)
-DRAWING = ("readbench_data.sampling", "readbench_data.release.parquet")
-
 
 def _windows(source: Source) -> dg.AssetsDefinition:
     key = _key(source, "windows")
@@ -144,7 +140,7 @@ def _windows(source: Source) -> dg.AssetsDefinition:
     )
     description = f"Window index: {cut}; rule {source.rule}; evidence: {source.evidence}. Paper A.1.3."
 
-    @_asset(source, "windows", "recordings", description, INDEXING, {"polars", "parquet"})
+    @_asset(source, "windows", "recordings", description, {"polars", "parquet"})
     def windows(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
 
@@ -213,7 +209,7 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
     key = _key(source, "benchmark")
     description = f"Queries and the nested corpora at 0, 10 and 20 % Normal, drawn by seed. Split unit: {source.unit}."
 
-    @_asset(source, "benchmark", "windows", description, DRAWING, {"parquet"})
+    @_asset(source, "benchmark", "windows", description, {"parquet"})
     def benchmark(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
 

@@ -109,6 +109,6 @@ def readbench_home(data: str) -> Path:
     return root.parent / f"{root.name}-dagster"
 
 
-def stage_version(source: Source, *modules: str) -> str:
+def stage_version(source: Source, stage: str) -> str:
     """Code version of one stage of a lane, for the lineage view."""
-    return code_version(sources.module_names(source.name)[0], "readbench_data.lane", *modules)
+    return code_version(sources.module_names(source.name)[0], f"readbench_data.lane.stage_{stage}")

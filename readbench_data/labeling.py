@@ -75,8 +75,9 @@ class Votes:
 class Labels:
     """The outcome of a rule for n windows.
 
-    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], NaN
-    where nothing voted; ``event`` int64 [n], index into the evidence's spans of the event that stands for
+    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], the
+    share of the votes that the class has (of the strongest class where the window is dropped), NaN where nothing
+    voted; ``event`` int64 [n], index into the evidence's spans of the event that stands for
     the label, -1 for none; ``coverage`` float64 [n], the share of that event's extent inside the window.
     """
 
@@ -133,9 +134,10 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
         window, index, steps, covered = _overlaps(evidence.spans, starts, stops)
         span_labels = np.array([_span_label(votes, s.code) for s in evidence.spans], object)
         if rule.name == "short_fault":
-            _take_short_faults(
-                rule, label, reason, ~fault_wins, share, total, window, index, steps, covered, span_labels
-            )
+            _take_short_faults(rule, label, reason, ~fault_wins, window, index, steps, covered, span_labels)
+            won = np.flatnonzero(~fault_wins & np.isin(label, names))
+            own = np.searchsorted(names.astype(str), label[won].astype(str))
+            share[won] = faults[won, own] / total[won]
         _name_events(label, event, coverage, window, index, steps, covered, span_labels)
     elif evidence.kind == "native" and evidence.spans:
         event[:] = 0
@@ -156,8 +158,6 @@ def _take_short_faults(
     label: np.ndarray,
     reason: np.ndarray,
     open_windows: np.ndarray,
-    share: np.ndarray,
-    total: np.ndarray,
     window: np.ndarray,
     index: np.ndarray,
     steps: np.ndarray,
@@ -179,7 +179,6 @@ def _take_short_faults(
         target = window[begin]
         if len(candidates) == 1:
             label[target], reason[target] = candidates.pop(), None
-            share[target] = steps[begin] / total[target]
         else:
             label[target], reason[target] = None, AMBIGUOUS
 

@@ -188,7 +188,7 @@ class Stage:
 
     def finish(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
         """Mark a key as finished and make it the current one."""
-        record = {**record, "key": key}
+        record = json.loads(json_bytes({**record, "key": key}))  # as it will be read back
         self.store.write_json(f"{self.place(key)}/done.json", record)
         self.point(key)
         return record

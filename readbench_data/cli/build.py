@@ -224,4 +224,4 @@ def _summary(workspace: Workspace, data: str) -> None:
 
 
 def _port() -> str:
-    return os.environ.get("READBENCH_PORT", "3000")
+    return os.environ.get("PORT", "3000")

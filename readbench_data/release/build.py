@@ -60,6 +60,8 @@ def build_release(
         reasons = "; ".join(f"{n}: {lane['reason']}" for n, lane in lanes.items() if lane["reason"])
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
     store.remove(staging)
+    if target == final:  # where nothing can be renamed, a release without a manifest is no release
+        store.remove(f"{final}/{layout.MANIFEST}")
     datasets = {name: _describe(lane, sources[name]) for name, lane in lanes.items()}
     composition: dict[str, Any] = {"version": version, "datasets": {}}
     for name, lane in lanes.items():

@@ -17,6 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from readbench_data import lane as stages
 from readbench_data.config import LITE
 from readbench_data.errors import ReadbenchError
+from readbench_data.lane import stage_benchmark
 from readbench_data.publish import publish_local
 from readbench_data.release.build import releases
 from readbench_data.release.verify import verify
@@ -120,7 +121,7 @@ def test_on_an_object_store_nothing_is_renamed(cache: Path, monkeypatch: pytest.
     for module, names in ((os, ("rename", "replace")), (MemoryFileSystem, ("mv", "rename", "move"))):
         for name in names:
             monkeypatch.setattr(module, name, never, raising=False)
-    made = built.lane(NAME, root)
+    made = built.lane(NAME, root, cache=cache)
     monkeypatch.setattr(made.files, "checksum_cache", None)
     built.run_lane(made)
     built.gather(root)
@@ -132,19 +133,19 @@ def test_a_broken_stage_leaves_the_one_before_it_current(
     root: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = built.run_lane(built.lane(NAME, root, cache=cache))
-    write = stages.write_table
+    write = stage_benchmark.write_table
 
     def broken(*_: object) -> None:
         raise OSError("the line went down")
 
     other = built.lane(NAME, root, cache=cache, config=replace(LITE, seed=7))
-    monkeypatch.setattr(stages, "write_table", broken)
+    monkeypatch.setattr(stage_benchmark, "write_table", broken)
     with pytest.raises(OSError, match="went down"):
         stages.benchmark(other)
     current = other.stage("benchmark").current()
     assert current is not None
     assert current["key"] == before["key"]
-    monkeypatch.setattr(stages, "write_table", write)
+    monkeypatch.setattr(stage_benchmark, "write_table", write)
     assert stages.benchmark(other)["reused"] is False
     assert stages.benchmark(other)["reused"] is True
 

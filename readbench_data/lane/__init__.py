@@ -1,0 +1,51 @@
+"""The stages of one dataset's lane: raw, recordings, windows, benchmark.
+
+Each stage has a key made of its inputs, settings and code version; where that key is done it does no work.
+A stage reads and writes only through the store. What a stage returns is the record it keeps in ``done.json``.
+"""
+
+from __future__ import annotations
+
+from readbench_data.lane.base import (
+    INDEX,
+    SHARD,
+    STAGES,
+    SUMMARY,
+    AuditGate,
+    Checks,
+    Gate,
+    Lane,
+    Progress,
+    Record,
+)
+from readbench_data.lane.stage_benchmark import benchmark
+from readbench_data.lane.stage_raw import raw
+from readbench_data.lane.stage_recordings import recordings
+from readbench_data.lane.stage_windows import load_index, windows
+
+__all__ = [
+    "INDEX",
+    "SHARD",
+    "STAGES",
+    "SUMMARY",
+    "AuditGate",
+    "Checks",
+    "Gate",
+    "Lane",
+    "Progress",
+    "Record",
+    "benchmark",
+    "load_index",
+    "raw",
+    "recordings",
+    "run",
+    "windows",
+]
+
+
+def run(lane: Lane) -> Record:
+    """All stages of a lane, without gates; for tests and scripts (the pipeline runs them as assets)."""
+    raw(lane)
+    recordings(lane)
+    windows(lane)
+    return benchmark(lane)

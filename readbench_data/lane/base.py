@@ -1,0 +1,97 @@
+"""A lane, and what all its stages share: keys, finished results, and the gate before a result counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from readbench_data.codeversion import code_version
+from readbench_data.config import BenchmarkConfig, DatasetConfig
+from readbench_data.errors import ReadbenchError
+from readbench_data.files import FileSet
+from readbench_data.labeling import Rule
+from readbench_data.source import Source
+from readbench_data.store import Stage, Store
+
+Progress = Callable[[str], None]
+Record = dict[str, Any]
+Checks = list[Record]
+Gate = Callable[[pa.Table], Checks]
+AuditGate = Callable[[pl.DataFrame], Checks]
+"""A gate looks at a stage's result before it is promoted: it returns what it saw, or raises."""
+
+STAGES = ("raw", "recordings", "windows", "benchmark")
+SHARD = "recordings.parquet"
+SUMMARY = "summary.parquet"
+INDEX = "index.parquet"
+
+
+def quiet(_: str) -> None:
+    """Progress that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One dataset's way through the stages.
+
+    ``files`` the original files; ``config`` the settings shared by all datasets; ``verify`` whether published
+    checksums must hold; ``pool`` whether every kept window is written beside the drawn ones.
+    """
+
+    source: Source
+    module: str
+    store: Store
+    files: FileSet
+    config: BenchmarkConfig
+    verify: bool = True
+    pool: bool = False
+    progress: Progress = quiet
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def settings(self) -> DatasetConfig:
+        """This dataset's settings in force."""
+        return self.config.for_dataset(self.name, self.source.config)
+
+    @property
+    def rule(self) -> Rule:
+        return Rule(self.source.rule, self.config.coverage, self.config.normal_purity)
+
+    def stage(self, name: str) -> Stage:
+        return Stage(self.store, self.name, name)
+
+    def version(self, stage: str) -> str:
+        """Code version of a stage: the source's module, the stage's, and what they import."""
+        return code_version(self.module, f"readbench_data.lane.stage_{stage}")
+
+
+def require(lane: Lane, name: str) -> Record:
+    """The current result of an earlier stage."""
+    record = lane.stage(name).current()
+    if record is None:
+        raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
+    return record
+
+
+def staged(lane: Lane, name: str, key: str, work: Callable[[str], Record]) -> Record:
+    """Do a stage's work unless its key is done; what it writes counts only once ``done.json`` is there."""
+    stage = lane.stage(name)
+    if (done := stage.done(key)) is not None:
+        stage.point(key)
+        return {**done, "reused": True}
+    place = stage.place(key)
+    lane.store.remove(place)
+    return {**stage.finish(key, work(place)), "reused": False}
+
+
+def histogram(column: pl.Series) -> dict[str, int]:
+    """How often each value occurs, by value; null left out."""
+    counts = column.drop_nulls().value_counts().sort(column.name)
+    return dict(counts.iter_rows())

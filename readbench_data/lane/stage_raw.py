@@ -1,0 +1,48 @@
+"""Stage raw: the original files, found, hashed and checked."""
+
+from __future__ import annotations
+
+from readbench_data.files import Located
+from readbench_data.lane.base import Lane, Record
+from readbench_data.store import digest
+
+
+def raw(lane: Lane) -> Record:
+    """Find, hash and check the original files. Raises ``NoData`` where nothing usable is there."""
+    located = lane.source.locate(lane.files, lane.settings.options)
+    lane.progress(f"checking {len(located.inputs)} files")
+    hashes = lane.files.hash_all(located.inputs)
+    published = _published(lane, located) if lane.files.origin != "miniature" else {}
+    if lane.verify:
+        for name, expected in published.items():
+            text = any(name.endswith(p.lstrip("*")) for p in lane.source.text_files)
+            lane.files.check(name, expected, text=text)
+    record = {
+        "origin": lane.files.origin,
+        "inputs": [
+            {"path": name, "sha256": hashes[name], "bytes": lane.files.path(name).stat().st_size}
+            for name in located.inputs
+        ],
+        "ignored": dict(located.ignored),
+        "missing": list(located.missing),
+        "verified": sorted(published) if lane.verify else [],
+    }
+    key = digest({**record, "code": lane.version("raw")})
+    stage = lane.stage("raw")
+    if (done := stage.done(key)) is not None:
+        stage.point(key)
+        return {**done, "reused": True}
+    return {**stage.finish(key, record), "reused": False}
+
+
+def _published(lane: Lane, located: Located) -> dict[str, str]:
+    """Published checksums of the files that are there, by file; matched on the end of the path."""
+    found = {}
+    for name in located.inputs:
+        parts = name.split("/")
+        for depth in range(len(parts)):
+            tail = "/".join(parts[depth:])
+            if tail in lane.source.known_sha256:
+                found[name] = lane.source.known_sha256[tail]
+                break
+    return found

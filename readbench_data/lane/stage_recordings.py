@@ -1,0 +1,77 @@
+"""Stage recordings: every recording read and curated."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from readbench_data.curation import CurationReport, curate
+from readbench_data.errors import BadInput, ReadbenchError
+from readbench_data.files import Located
+from readbench_data.labeling import LabelMap
+from readbench_data.lane.base import SHARD, SUMMARY, Gate, Lane, Record, require, staged
+from readbench_data.recording import Evidence, Recording
+from readbench_data.shards import SUMMARY_SCHEMA, SegmentWriter, summarise
+from readbench_data.store import digest
+
+
+def recordings(lane: Lane, gate: Gate | None = None) -> Record:
+    """Read and curate every recording; one Parquet file of curated segments, and one of their summaries.
+
+    ``gate`` sees the summaries (``SUMMARY_SCHEMA``) and may raise: then nothing is promoted.
+    """
+    before = require(lane, "raw")
+    key = digest(
+        {
+            "raw": before["key"],
+            "options": dict(lane.settings.options),
+            "code": lane.version("recordings"),
+        }
+    )
+    return staged(lane, "recordings", key, lambda place: _write_recordings(lane, before, place, gate))
+
+
+def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None) -> Record:
+    inputs = tuple(entry["path"] for entry in before["inputs"])
+    located = Located(inputs, before["ignored"], tuple(before["missing"]))
+    report = CurationReport()
+    seen: set[str] = set()
+    summaries: list[Record] = []
+    with lane.store.open_write(f"{place}/{SHARD}") as stream, SegmentWriter(stream) as writer:
+        for recording in lane.source.read(lane.files, located, lane.settings.options):
+            if recording.recording_id in seen:
+                raise BadInput(lane.files.path(recording.source_file), f"a second recording {recording.recording_id}")
+            seen.add(recording.recording_id)
+            _check_vocabulary(lane, recording)
+            for segment in curate(recording, lane.source.curation, report):
+                writer.write(segment)
+                summaries.append(summarise(segment, lane.source.curation))
+            if len(seen) % 10 == 0 or len(seen) < 10:
+                lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
+    if report.segments == 0:
+        raise ReadbenchError(f"{lane.name}: nothing usable is left of {len(seen)} recordings after curation")
+    lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
+    summary = pa.Table.from_pylist(summaries, schema=SUMMARY_SCHEMA)
+    checks = gate(summary) if gate is not None else []
+    with lane.store.open_write(f"{place}/{SUMMARY}") as stream:
+        pq.write_table(summary, stream)
+    return {"counts": asdict(report), "checks": checks}
+
+
+def _check_vocabulary(lane: Lane, recording: Recording) -> None:
+    labels: LabelMap = lane.source.labels
+    evidence: Evidence = recording.evidence
+    for code in sorted({s.code for s in evidence.spans}):
+        try:
+            labels.label(code)
+        except KeyError:
+            step = next(s.start for s in evidence.spans if s.code == code)
+            step = min(max(step, 0), recording.steps - 1)
+            row = recording.first_row + step if recording.rows is None else int(recording.rows[step])
+            raise BadInput(
+                lane.files.path(recording.source_file),
+                f"class code {code!r} is not in the vocabulary ({', '.join(sorted(labels.classes))})",
+                row=f"{lane.source.row_unit} {row}",
+            ) from None

@@ -1,0 +1,78 @@
+"""Stage windows: every window cut and labelled; the index with the proof of each label."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.index import INDEX_SCHEMA, index_segment
+from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, Record, histogram, require, staged
+from readbench_data.shards import iter_segments
+from readbench_data.store import digest
+from readbench_data.windowing import WindowPlan
+
+_INDEX_ROWS = 20_000
+
+
+def windows(lane: Lane, gate: Gate | None = None) -> Record:
+    """Cut and label every window; the index with the proof of each label.
+
+    ``gate`` sees the finished index and may raise: then nothing is promoted.
+    """
+    before = require(lane, "recordings")
+    settings = lane.settings
+    key = digest(
+        {
+            "recordings": before["key"],
+            "length": settings.length,
+            "stride": settings.stride,
+            "rule": asdict(lane.rule),
+            "code": lane.version("windows"),
+        }
+    )
+    shard = f"{lane.stage('recordings').place(before['key'])}/{SHARD}"
+    return staged(lane, "windows", key, lambda place: _write_index(lane, shard, place, gate))
+
+
+def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Record:
+    plan = WindowPlan(lane.settings.length, lane.settings.stride)
+    tables: list[pa.Table] = []
+    counts = {"windows": 0, "short_segments": 0}
+
+    with lane.store.open_read(shard) as stream:
+        for segment in iter_segments(stream):
+            rows = index_segment(lane.name, segment, plan, lane.rule, lane.source.labels)
+            counts["short_segments"] += rows.num_rows == 0
+            counts["windows"] += rows.num_rows
+            tables.append(rows)
+            if len(tables) % 500 == 0:
+                lane.progress(f"labelled {counts['windows']:,} windows")
+    index = pa.concat_tables(tables) if tables else INDEX_SCHEMA.empty_table()
+    lane.progress(f"labelled {index.num_rows:,} windows")
+    if index.num_rows != len(set(index["entry_id"].to_pylist())):
+        raise ReadbenchError(f"{lane.name}: two windows have the same place in the same recording")
+    checks = gate(index) if gate is not None else []
+    with lane.store.open_write(f"{place}/{INDEX}") as stream:
+        pq.write_table(index, stream, row_group_size=_INDEX_ROWS, compression="zstd", compression_level=1)
+    labelled = pl.from_arrow(index.select(["class_label", "reason"]))
+    assert isinstance(labelled, pl.DataFrame)
+    return {
+        "counts": counts,
+        "classes": histogram(labelled["class_label"]),
+        "dropped": histogram(labelled["reason"]),
+        "checks": checks,
+    }
+
+
+def load_index(lane: Lane) -> pl.DataFrame:
+    """The current window index of a lane, without the sketches."""
+    before = require(lane, "windows")
+    columns = [name for name in INDEX_SCHEMA.names if name not in ("sketch", "shape_hash", "constant_mask")]
+    with lane.store.open_read(f"{lane.stage('windows').place(before['key'])}/{INDEX}") as stream:
+        frame = pl.from_arrow(pq.read_table(stream, columns=columns))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
