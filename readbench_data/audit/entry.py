@@ -31,16 +31,18 @@ def find(release: Path, entry_id: str) -> dict[str, Any]:
     return found[0]
 
 
-def explain(release: Path, entry_id: str, store: Store | None = None) -> tuple[dict[str, Any], Trace | None]:
+def explain(
+    release: Path, entry_id: str, store: Store | None = None, values: bool = False
+) -> tuple[dict[str, Any], Trace | None]:
     """Everything that is known of a window, as plain data, and its trace.
 
     ``store``: the data root whose lanes hold the raw labels step by step; without the lane that the release came
-    from there is no trace.
+    from there is no trace. ``values``: whether the trace has the window's values.
     """
     row = find(release, entry_id)
     manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
     dataset = manifest["datasets"][row["dataset"]]
-    found = None if store is None else trace(store, manifest, row)
+    found = None if store is None else trace(store, manifest, row, values)
     votes = sorted(row["votes"] or [], key=lambda v: (-v["count"], v["code"]))
     merged: dict[str, int] = {}
     for vote in votes:
@@ -60,8 +62,6 @@ def explain(release: Path, entry_id: str, store: Store | None = None) -> tuple[d
         "draw": _draw(release, row),
         "label_track": None if found is None else found.strip(),
         "evidence": None if found is None else found.kind,
-        "filled_steps": None if found is None or found.filled is None else int((found.filled > 0).sum()),
-        "masked_steps": None if found is None or found.masked is None else int((found.masked > 0).sum()),
         "own_unit": None if found is None else found.own_unit,
     }
     return facts, found
@@ -119,8 +119,6 @@ def entry_text(facts: dict[str, Any]) -> str:
     if (facts["context_start"], facts["context_stop"]) != (facts["row_start"], facts["row_stop"]):
         rows += f"; to re-derive read {facts['context_start']:,} to {facts['context_stop']:,}"
     filled = f"{100 * facts['filled_fraction']:.2f} % of its cells; sentinels masked: {facts['sentinel_count']}"
-    if facts["filled_steps"]:
-        filled += f"; steps touched: {facts['filled_steps']} filled, {facts['masked_steps'] or 0} masked"
     lines = [
         f"window {facts['entry_id']} of {facts['dataset']}, release {facts['release']}{miniature}",
         "",

@@ -12,7 +12,7 @@ from readbench_data.audit.facts import is_current
 from readbench_data.curation import Segment
 from readbench_data.lane import INDEX, SHARD
 from readbench_data.recording import BACKGROUND
-from readbench_data.shards import read_segments
+from readbench_data.shards import iter_evidence, read_segments
 from readbench_data.store import Stage, Store
 
 
@@ -44,8 +44,11 @@ class Trace:
         return ", ".join(told[:most]) + more
 
 
-def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any]) -> Trace | None:
-    """The trace of an audit row; None where this data root does not hold the lane that the release came from."""
+def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: bool = False) -> Trace | None:
+    """The trace of an audit row; None where this data root does not hold the lane that the release came from.
+
+    Without ``values`` only the label evidence is read, and the values are zeros.
+    """
     name = row["dataset"]
     if not is_current(store, manifest, name):
         return None
@@ -63,7 +66,9 @@ def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any]) -> Trace 
         return None
     number, start, stop, unit = found.row(0)
     with store.open_read(f"{places['recordings']}/{SHARD}") as stream:
-        segment = next(iter(read_segments(stream, {(row["recording_id"], number)})), None)
+        wanted = (row["recording_id"], number)
+        pieces = read_segments(stream, {wanted}) if values else iter_evidence(stream)
+        segment = next((p for p in pieces if (p.recording_id, p.number) == wanted), None)
     return None if segment is None else of_segment(segment, start, stop, unit)
 
 

@@ -65,7 +65,7 @@ def audit(
         return
     from readbench_data.audit import entry_text, explain
 
-    facts, found = explain(folder, str(entry_id), open_store(data))
+    facts, found = explain(folder, str(entry_id), open_store(data), values=plot is not None)
     if plot is not None:
         _plot(Path(plot), folder, facts, found)
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else entry_text(facts))
