@@ -24,6 +24,7 @@ from readbench_data.release import layout
 from readbench_data.sensitivity import CHANGES, Variant, sweep
 from readbench_data.shortcuts import find_shortcuts
 from readbench_data.store import Stage, Store
+from readbench_data.stretches import shared_stretches
 
 Values = dict[str, tuple[tuple[str, ...], np.ndarray]]
 """(channels, values [T][C]) by entry_id."""
@@ -62,6 +63,7 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
         _examples(audit, values),
         _units(audit),
         _leaks(facts, here),
+        _stretches(store, dataset) if here and store is not None else "",
         _shortcuts(facts),
         _sensitivity(variants),
         _fill(audit),
@@ -206,6 +208,21 @@ def _leaks(facts: Facts, here: bool) -> str:
         paragraph(f"Looked for among {scope}. Sure leaks stop a build.", "soft"),
         table("Leak checks", ["found", "what", "sure", "such as"], rows, [0]),
     )
+
+
+def _stretches(store: Store, dataset: str) -> str:
+    """Rows that two recordings share, whether or not a window was cut there."""
+    stage = Stage(store, dataset, "recordings")
+    record = stage.current()
+    if record is None:
+        return ""
+    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
+        found = shared_stretches(stream)
+    rows = [(s.steps, s.a, s.a_start, s.b, s.b_start) for s in found]
+    header = ["steps", "recording", "from step", "and recording", "from step "]
+    told = "No two recordings share a stretch of rows." if not rows else "The longest stretch of each two recordings."
+    shown = table("Stretches that two recordings share", header, rows, [0, 2, 4]) if rows else ""
+    return f"<h3>Shared stretches</h3>{paragraph(told, 'soft')}{shown}"
 
 
 def _code(text: str) -> str:
