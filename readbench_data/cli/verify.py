@@ -1,26 +1,120 @@
-"""``readbench verify``: checksums, schema and invariants of a release."""
+"""``readbench verify``: checksums, schema, invariants and leaks of a release; on request a rebuild from sources."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from readbench_data.errors import ReadbenchError
+from readbench_data.errors import ReadbenchError, UsageError
+
+if TYPE_CHECKING:
+    from readbench_data.config import BenchmarkConfig
+    from readbench_data.lane import Lane
+    from readbench_data.store import Store
+
+EPILOG = """\b
+Examples:
+  readbench verify data/release/0.1.0-lite
+  readbench verify data/release/0.1.0-lite --rebuild                    from miniatures, in a passing folder
+  readbench verify data/release/0.1.0 --rebuild --mirror /data/originals
+"""
 
 
-@click.command()
+@click.command(epilog=EPILOG)
 @click.argument("release", metavar="RELEASE")
-def verify(release: str) -> None:
-    """Check a release folder: checksums, schema and every invariant of the data model. Exit 1 on any breach."""
+@click.option("--rebuild", "again", is_flag=True, help="Build it again from original files and compare every byte.")
+@click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: original files of datasets read from a mirror.")
+def verify(release: str, again: bool, mirror: str | None) -> None:
+    """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
+    corpus. Exit 1 on any breach; near duplicates are told as warnings.
+    """
     from readbench_data.release.verify import verify as check
     from readbench_data.store import Store
 
-    if "://" not in release and not Path(release).is_dir():
+    remote = "://" in release
+    if not remote and not Path(release).is_dir():
         raise ReadbenchError(f"{release}: no such folder: give a release folder, such as data/release/0.1.0-lite")
-    report = check(Store(release if "://" in release else str(Path(release).absolute())))
-    for problem in report.problems:
+    if again and remote:
+        raise UsageError("--rebuild compares with a local folder: pull the release first")
+    if mirror is not None and not again:
+        raise UsageError("--mirror is for --rebuild")
+    report = check(Store(release if remote else str(Path(release).absolute())))
+    problems = list(report.problems)
+    if not remote and not any("schema" in p or "not there" in p for p in problems):
+        problems += _leaks(Path(release))
+    for problem in problems:
         click.echo(f"breach: {problem}", err=True)
-    if not report.ok:
-        raise ReadbenchError(f"{release}: {len(report.problems)} breaches in release {report.version}: build it again")
+    if problems:
+        raise ReadbenchError(f"{release}: {len(problems)} breaches in release {report.version}: build it again")
     click.echo(f"release {report.version}: {len(report.files)} files, all sound")
+    if again:
+        _rebuild(Path(release).absolute(), mirror)
+
+
+def _leaks(release: Path) -> list[str]:
+    """Sure leaks in words; the others are told as warnings. A dataset whose files cannot be read is left to the
+    other checks."""
+    import json
+
+    from readbench_data.audit.facts import from_release
+    from readbench_data.leaks import find_leaks
+    from readbench_data.release import layout
+
+    problems = []
+    datasets = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))["datasets"]
+    for name, dataset in datasets.items():
+        if dataset["status"] != "ok" or not (release / layout.audit(name)).is_file():
+            continue
+        for finding in find_leaks(from_release(release, name)).findings:
+            told = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
+            if finding.count and finding.sure:
+                problems.append(told)
+            elif finding.count and finding.kind in ("same_shape_across", "near_duplicate_across"):
+                click.echo(f"warning: {told}", err=True)
+    return problems
+
+
+def _rebuild(release: Path, mirror: str | None) -> None:
+    import tempfile
+
+    import sources
+    from assets.release import RELEASE_CODE
+    from readbench_data.cli.common import is_quiet
+    from readbench_data.codeversion import code_version
+    from readbench_data.release.rebuild import rebuild
+    from readbench_data.store import Store
+
+    def progress(line: str) -> None:
+        if not is_quiet():
+            click.echo(line, err=True)
+
+    with tempfile.TemporaryDirectory(prefix="readbench-rebuild-") as folder:
+        store = Store(folder)
+
+        def lane(name: str, origin: str, config: BenchmarkConfig, pool: bool) -> Lane:
+            return _lane(store, Path(folder) / "cache", mirror, name, origin, config, pool)
+
+        found = rebuild(release, store, sources.all_sources(), lane, code_version(*RELEASE_CODE), progress)
+    if not found.same:
+        shown = ", ".join((found.content or found.bytes)[:5])
+        what = "content" if found.content else "bytes, though not in content"
+        note = f"; {found.note}" if found.note else ""
+        raise ReadbenchError(f"{release}: {len(found.bytes)} files differ from a rebuild in {what}: {shown}{note}")
+    click.echo(f"built again from original files: {found.files} files, the same to the last byte")
+
+
+def _lane(
+    store: Store, cache: Path, mirror: str | None, name: str, origin: str, config: BenchmarkConfig, pool: bool
+) -> Lane:
+    import sources
+    from readbench_data.lane import Lane
+    from readbench_data.origin import Origin
+
+    if origin == "mirror" and mirror is None:
+        raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
+    source = sources.get(name)
+    module, miniature = sources.module_names(name)
+    files = Origin(origin, cache, mirror).files(source, lambda: (sources.miniature(name), miniature))
+    return Lane(source, module, store, files, config, pool=pool)
