@@ -21,6 +21,7 @@ from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
 from readbench_data.evaluation.methods.rerank import RERANKERS
+from readbench_data.evaluation.methods.supervised import RDST, MRHydra
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.methods.trivial import Majority, Random
 
@@ -34,8 +35,13 @@ BASES: dict[str, Callable[[], Method]] = {
     "SBD-D": SBDD,
     "SAX-BM25": SAXBM25,
     "SFA-BM25": SFABM25,
+    "RDST": RDST,
+    "MR-Hydra": MRHydra,
 }
 """The methods that stand alone, by their published name, with their one default."""
+
+EXTRAS = ("RDST", "MR-Hydra")
+"""Methods that need an extra, weights or a long training: known by name, in no list."""
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {"Features": Features}
 """What can stand before +NR and lend its vectors to a reranker."""
@@ -50,7 +56,7 @@ SHORT_LIST = ("Random", "Majority", "ED", "DTW-I", "SAX-BM25", "Features+NR", "F
 """What is evaluated when nothing is asked for."""
 
 DEFAULT_SUITE = (
-    *BASES,
+    *(b for b in BASES if b not in EXTRAS),
     "Features",
     "Features+NR",
     "Features+NR|DTW-I",
@@ -66,8 +72,8 @@ DEFAULT_SUITE = (
 
 
 def method_names() -> list[str]:
-    """Names of the default suite; :func:`method` knows every other pipeline of the same parts too."""
-    return list(DEFAULT_SUITE)
+    """The default suite, then what needs an extra; :func:`method` knows every other pipeline of their parts too."""
+    return [*DEFAULT_SUITE, *EXTRAS]
 
 
 def method(name: str) -> Method:

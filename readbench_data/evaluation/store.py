@@ -101,7 +101,8 @@ class Store:
             held = newest.setdefault(record.unit.method, record)
             if held.facts["created"] < record.facts["created"]:
                 newest[record.unit.method] = record
-        return [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
+        kept = [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
+        return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
 
     def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
         for dataset, data_hash in data_hashes.items():

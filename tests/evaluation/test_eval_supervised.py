@@ -1,0 +1,87 @@
+"""Supervised references: three random states, graded scores, and one clear line where the extra is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from readbench_data.evaluation import evaluate, evaluate_methods, leaderboard, method_names
+from readbench_data.evaluation.methods.supervised import RDST, _Ridge
+from readbench_data.evaluation.registry import DEFAULT_SUITE
+from readbench_data.evaluation.release_data import Release
+from readbench_data.evaluation.task import Task
+
+
+class Projection:
+    """A transform that draws its weights: spectra through random directions."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def fit_transform(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        self.weights = self.rng.normal(size=(self.spectra(x).shape[1], 20))
+        return self.transform(x)
+
+    def transform(self, x: np.ndarray) -> np.ndarray:
+        return self.spectra(x) @ self.weights
+
+    @staticmethod
+    def spectra(x: np.ndarray) -> np.ndarray:
+        return np.abs(np.fft.rfft(x, axis=2)).reshape(len(x), -1)
+
+
+class Drawn(_Ridge):
+    @property
+    def name(self) -> str:
+        return "Drawn"
+
+    def transforms(self, seed: int) -> list[Any]:
+        return [Projection(seed)]
+
+
+def test_three_random_states_are_stored_singly_and_averaged_on_the_board(release: Path, tmp_path: Path) -> None:
+    rows = evaluate_methods(release, tmp_path, [Drawn()], ["waves"]).rows
+    primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10) & (pl.col("rho") == 20))
+    assert primary["random_state"].to_list() == [0, 1, 2]
+    assert primary["value"].n_unique() > 1
+    assert primary["value"].min() > 0.6  # type: ignore[operator]
+    cell = leaderboard(release, tmp_path).cells().filter((pl.col("dataset") == "waves") & (pl.col("rho") == 20))
+    assert cell["value"].to_list() == pytest.approx([primary["value"].mean()])
+    assert cell["supervision"].to_list() == ["supervised"]
+
+
+def test_scores_are_graded_and_normal_windows_last(release: Path) -> None:
+    view = Task.load(Release(release), "waves").view(20)
+    model = Drawn()
+    scores = model.score(view, model.fit(view))
+    normal = view.corpus_labels == "Normal"
+    assert np.isneginf(scores[:, normal]).all()
+    assert len(np.unique(scores[0, ~normal])) == 3  # one value a class, not one-hot
+    assert ((scores[:, ~normal] > 0) & (scores[:, ~normal] < 1)).all()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_a_missing_extra_is_one_clear_line(release: Path, tmp_path: Path) -> None:
+    rows = evaluate(release, tmp_path, ["MR-Hydra", "ED"], ["waves"]).rows
+    failed = rows.filter(pl.col("status") == "failed")
+    assert set(failed["reason"]) == {"ReadbenchError: needs torch: pip install 'readbench-data[supervised]'"}
+    assert set(rows.filter(pl.col("method") == "ED")["status"]) == {"ok"}
+
+
+def test_what_needs_an_extra_is_known_but_in_no_list() -> None:
+    assert {"RDST", "MR-Hydra"} <= set(method_names())
+    assert not {"RDST", "MR-Hydra"} & set(DEFAULT_SUITE)
+
+
+@pytest.mark.skipif("READBENCH_SLOW" not in os.environ, reason="compiles for two minutes: set READBENCH_SLOW")
+def test_aeons_shapelets(release: Path, tmp_path: Path) -> None:
+    rows = evaluate_methods(release, tmp_path, [RDST(max_shapelets=200)], ["waves"]).rows
+    primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10))
+    assert set(primary["status"]) == {"ok"}
+    assert primary["value"].min() > 0.6  # type: ignore[operator]
