@@ -1,8 +1,9 @@
 """``python -m crash DATA HOME``: run ``readbench build`` again and again, each killed (-9) a little later, until one
 ends by itself; after each, look for anything half-made under a final name. One line of JSON a run on stdout.
 
-Every final name appears by a rename, so the n-th run is killed right before or right after its n-th rename: all
-moments between two steps are met, and each run goes on where the one before it was killed.
+Every final name appears by a rename, so the moments are those right before and right after a rename: of a file
+(in every stage), then of a folder (the earlier release put away, the new one put in its place, its publication).
+Each run goes on where the one before it was killed.
 """
 
 from __future__ import annotations
@@ -19,34 +20,49 @@ from typing import Any
 import built
 import pyarrow.parquet as pq
 
-MOST = 60
+FILES = [("file", place, place % 2 == 0) for place in (1, 2, 3, 4, 5, 6, 8, 13)]
+FOLDERS = [("folder", 1, False), ("folder", 1, True), ("folder", 1, True), ("folder", 2, False), ("folder", 2, True)]
 METHODS = ["Random", "ED"]
 
 
-def build(data: str, home: str) -> int:
-    """The command in this process, with two quick methods."""
+def spare() -> None:
+    """Leave out what takes long and has no part in how files are put under their names: pictures, the suites, all
+    lanes but one, all methods but two."""
+    import assets.definitions as definitions
+    import expectations
     import readbench_data.evaluation as evaluation
+    from assets import figures
 
-    full = evaluation.evaluate
-    evaluation.evaluate = lambda release, out, methods=None, **rest: full(release, out, METHODS, **rest)  # type: ignore
+    score, define = evaluation.evaluate, definitions.build_definitions
+    evaluation.evaluate = lambda release, out, methods=None, **rest: score(release, out, METHODS, **rest)  # type: ignore
+    definitions.build_definitions = lambda workspace: define(workspace, ["ctsr"])  # type: ignore
+    figures.histogram = figures.windows_by_class = lambda *_: "-"
+    expectations.run = lambda stage, _: [  # type: ignore
+        expectations.Outcome(check, why, True, blocks, {}) for check, why, blocks in expectations.checks(stage)
+    ]
+
+
+def build(data: str, home: str) -> int:
+    """The command in this process."""
     os.environ["READBENCH_HOME"] = home
     ran = built.readbench("build", "--data", data, "--version", built.VERSION, "--dataset", "ctsr")
     sys.stderr.write(ran.err)
     return ran.code
 
 
-def kill_at(rename: int) -> None:
-    """Let this process be killed at its n-th rename: before it where n is odd, after it where n is even."""
+def kill_at(kind: str, place: int, after: bool) -> None:
+    """Let this process be killed at its n-th rename of a file or folder, before or after it."""
     seen = 0
 
     def watched(move: Callable[..., Any]) -> Callable[..., Any]:
         def moved(*names: Any, **options: Any) -> Any:
             nonlocal seen
-            seen += 1
-            if seen == rename and rename % 2:
+            it_counts = os.path.isdir(names[0]) == (kind == "folder")
+            seen += it_counts
+            if it_counts and seen == place and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
             done = move(*names, **options)
-            if seen == rename:
+            if it_counts and seen == place:
                 os.kill(os.getpid(), signal.SIGKILL)
             return done
 
@@ -82,13 +98,18 @@ def half_made(data: Path) -> list[str]:
 
 def main(data: str, home: str) -> None:
     """See the module."""
-    for module in ("assets.definitions", "readbench_data.cli.build"):
-        importlib.import_module(module)  # once, and not in every run
+    from assets.instance import open_instance
 
-    for number in range(1, MOST + 1):
+    os.environ["READBENCH_HOME"] = home
+    importlib.import_module("readbench_data.cli.build")
+    spare()
+    with open_instance(data):
+        pass  # what it imports, once
+
+    for moment in [*FILES, *FOLDERS, ("never", 0, False)]:
         child = os.fork()
         if child == 0:
-            kill_at(number)
+            kill_at(*moment)
             code = 99
             try:
                 code = build(data, home)
@@ -100,10 +121,8 @@ def main(data: str, home: str) -> None:
         for room in ("release", "published"):
             folder = Path(data) / room / built.VERSION
             versions[room] = built.tree(folder) if folder.exists() else None
-        seen = {"killed": killed, "code": None if killed else os.WEXITSTATUS(status), **versions}
+        seen = {"moment": moment, "killed": killed, "code": None if killed else os.WEXITSTATUS(status), **versions}
         print(json.dumps({**seen, "half_made": half_made(Path(data)), "left": built.leftovers(Path(data))}), flush=True)
-        if not killed:
-            return
 
 
 if __name__ == "__main__":
