@@ -29,7 +29,7 @@ class Patience:
     base: float = 1.0
     longest: float = 60.0
     most_asked: float = 900.0
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds)
     random: random.Random = field(default_factory=random.Random)
 
     def wait(self, failures: int, asked: float | None) -> float:
@@ -97,7 +97,8 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
     text = re.sub(r"\bhf_[A-Za-z0-9_]{6,}", "(token)", text)
     text = re.sub(r"(?i)\bbearer\s+\S+", "(token)", text)
     text = re.sub(r"(\w://)[^/\s@]+@", r"\1", text)
-    return re.sub(r"(\w://[^\s?'\"]+)\?[^\s'\")]*", r"\1", text)
+    text = re.sub(r"(\w://[^\s?'\"]+)\?[^\s'\")]*", r"\1", text)
+    return re.sub(r"(?i)\?[^\s'\")]*(signature|token|credential)[^\s'\")]*", "", text)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
