@@ -19,6 +19,7 @@ from readbench_data.evaluation.methods.elastic import DTWD, DTWI, SBDD, SBDI
 from readbench_data.evaluation.methods.embedding import Embedder, NormalResidual
 from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.features import Features
+from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, MantisV2, TiRex
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
 from readbench_data.evaluation.methods.rerank import RERANKERS
 from readbench_data.evaluation.methods.supervised import RDST, MRHydra
@@ -40,10 +41,17 @@ BASES: dict[str, Callable[[], Method]] = {
 }
 """The methods that stand alone, by their published name, with their one default."""
 
-EXTRAS = ("RDST", "MR-Hydra")
+EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra")
 """Methods that need an extra, weights or a long training: known by name, in no list."""
 
-EMBEDDERS: dict[str, Callable[[], Embedder]] = {"Features": Features}
+EMBEDDERS: dict[str, Callable[[], Embedder]] = {
+    "Features": Features,
+    "Chronos2": Chronos2,
+    "MantisV2": MantisV2,
+    "TiRex": TiRex,
+    "CHARM": Charm,
+    "Fracast": Fracast,
+}
 """What can stand before +NR and lend its vectors to a reranker."""
 
 FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {

@@ -144,7 +144,7 @@ def test_wild_output_does_no_harm(small: Path, tmp_path: Path) -> None:
 
 CHEATS = {
     "label": "key = lambda q, e: e['class_label'] == q['class_label']",
-    "fields": "key = lambda q, e: [e[k] for k in f] == [q[k] for k in f]\nf = 'label', 'rca_target', 'rca_affected', 'extras'",
+    "fields": "key = lambda q, e: [e[k] for k in f] == [q[k] for k in f]\nf = 'label', 'rca_target', 'extras'",
     "order": "key = None",
     "ids": "key = lambda q, e: -abs(int(e['entry_id'], 16) - int(q['entry_id'], 16))",
     "memory": """

@@ -25,7 +25,7 @@ class Projection:
         self.rng = np.random.default_rng(seed)
 
     def fit_transform(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        self.weights = self.rng.normal(size=(self.spectra(x).shape[1], 20))
+        self.weights = self.rng.normal(size=(self.spectra(x).shape[1], 2))
         return self.transform(x)
 
     def transform(self, x: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ def test_three_random_states_are_stored_singly_and_averaged_on_the_board(release
     primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10) & (pl.col("rho") == 20))
     assert primary["random_state"].to_list() == [0, 1, 2]
     assert primary["value"].n_unique() > 1
-    assert primary["value"].min() > 0.6  # type: ignore[operator]
+    assert primary["value"].min() > 0.34  # type: ignore[operator]
     cell = leaderboard(release, tmp_path).cells().filter((pl.col("dataset") == "waves") & (pl.col("rho") == 20))
     assert cell["value"].to_list() == pytest.approx([primary["value"].mean()])
     assert cell["supervision"].to_list() == ["supervised"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import inspect
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -76,8 +78,15 @@ class Method:
         return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def code_version(self) -> str:
-        """Hash of the code of all parts, with the rule that turns scores into an order."""
-        return code_version(*(type(p).__module__ for p in self.parts()), "readbench_data.evaluation.ties")
+        """Hash of the code of all parts, with the rule that turns scores into an order.
+
+        A class written in a script (``__main__``) has no module to look up: its own source counts.
+        """
+        kinds = {type(part) for part in self.parts()}
+        script = sorted(inspect.getsource(k) for k in kinds if k.__module__ == "__main__")
+        modules = sorted(k.__module__ for k in kinds if k.__module__ != "__main__")
+        version = code_version(*modules, "readbench_data.evaluation.ties")
+        return hashlib.sha256("".join([version, *script]).encode()).hexdigest()[:12] if script else version
 
     def key(self) -> str:
         """A text that is equal for equal parameters and code: names a shared array."""

@@ -1,0 +1,211 @@
+"""Frozen foundation models as embedders (READ-Bench, A.2.5): weights as published, nothing trained.
+
+Every channel of a window is embedded on its own, tokens are averaged over time and vectors over the channels a window
+has; windows are compared by cosine. Models scale a series by itself, so corpus-wide standardisation changes nothing.
+Vectors are computed once and kept, keyed by checkpoint, preprocessing, code and data. Weights come from the Hugging
+Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; what is missing is a failed row.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
+from readbench_data.evaluation.methods.supervised import needed
+from readbench_data.evaluation.task import View
+from readbench_data.evaluation.windows import Aligned, Windows, resample
+
+BATCH = 256
+"""Channel series a model is given at a time."""
+
+
+@dataclass(frozen=True)
+class FrozenEmbedder(Embedder):
+    """``checkpoint`` names the weights; ``device`` is where torch runs."""
+
+    checkpoint: str = ""
+    device: str = "cpu"
+
+    def load(self) -> Any:
+        """The model, read from the checkpoint."""
+        raise NotImplementedError
+
+    def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
+        """One vector a series: float [m, T] to float [m, d]."""
+        raise NotImplementedError
+
+    def embed(self, view: View) -> Vectors:
+        task = view.task
+        queries = view.shared(f"{self.key()} queries", lambda: self.pooled(task.aligned_queries))
+        corpus = view.shared(f"{self.key()} corpus", lambda: self.pooled(task.aligned_corpus))
+        reference = view.shared(f"{self.key()} reference", lambda: self.pooled(task.aligned_reference))
+        return Vectors(unit(queries), unit(corpus[view.members]), unit(reference))
+
+    def pooled(self, windows: Aligned) -> np.ndarray:
+        """Mean over the channels that are there of the vectors of their series: float32 [n, d]."""
+        model = _loaded(self)
+        at, channel = np.nonzero(windows.present)
+        vectors = []
+        for start in range(0, max(len(at), 1), BATCH):
+            part = slice(start, start + BATCH)
+            series = windows.values[at[part], :, channel[part]]
+            vectors.append(np.asarray(self.encode(model, series), np.float32) if len(series) else None)
+        known = [v for v in vectors if v is not None]
+        if not known:
+            return np.zeros((len(windows), 1), np.float32)
+        total = np.zeros((len(windows), known[0].shape[1]), np.float32)
+        np.add.at(total, at, np.concatenate(known))
+        return total / np.maximum(windows.present.sum(axis=1), 1)[:, None].astype(np.float32)
+
+
+@cache
+def _loaded(embedder: FrozenEmbedder) -> Any:
+    return embedder.load()
+
+
+@dataclass(frozen=True)
+class Chronos2(FrozenEmbedder):
+    """Chronos-2: mean of the context tokens; the register and the masked output token are left out (ours)."""
+
+    checkpoint: str = "amazon/chronos-2"
+
+    @property
+    def name(self) -> str:
+        return "Chronos2"
+
+    def load(self) -> Any:
+        return needed("chronos", "embedders").Chronos2Pipeline.from_pretrained(self.checkpoint, device_map=self.device)
+
+    def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
+        tokens, _ = model.embed(np.ascontiguousarray(series[:, None, :]), batch_size=BATCH)
+        return np.stack([t[0, :-2].mean(dim=0).float().cpu().numpy() for t in tokens])
+
+
+@dataclass(frozen=True)
+class MantisV2(FrozenEmbedder):
+    """MantisV2: series interpolated to ``length`` steps; third layer, class and mean tokens (its README's advice)."""
+
+    checkpoint: str = "paris-noah/MantisV2"
+    length: int = 512
+    layer: int = 2
+    token: str = "combined"
+
+    @property
+    def name(self) -> str:
+        return "MantisV2"
+
+    def architecture(self) -> Any:
+        """The network with random weights."""
+        build = needed("mantis.architecture", "embedders").MantisV2
+        return build(device=self.device, return_transf_layer=self.layer, output_token=self.token)
+
+    def load(self) -> Any:
+        network = self.architecture().from_pretrained(self.checkpoint)
+        return needed("mantis.trainer", "embedders").MantisTrainer(device=self.device, network=network)
+
+    def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
+        stretched = resample(np.ascontiguousarray(series.T), self.length).T
+        vectors = model.transform(np.ascontiguousarray(stretched[:, None, :]), batch_size=BATCH, three_dim=True)
+        return np.asarray(vectors[:, 0])
+
+
+@dataclass(frozen=True)
+class TiRex(FrozenEmbedder):
+    """TiRex: per layer the mean of the window's patches scaled to unit length, layers side by side (as its own
+    embedding does, but pooled over channels by us). Licence: NXAI Community, with a revenue clause."""
+
+    checkpoint: str = "NX-AI/TiRex"
+
+    @property
+    def name(self) -> str:
+        return "TiRex"
+
+    def load(self) -> Any:
+        return needed("tirex", "embedders").load_model(self.checkpoint, device=self.device)
+
+    def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
+        torch = needed("torch", "embedders")
+        patches = -(-series.shape[1] // model.config.input_patch_size)
+        with torch.inference_mode():
+            hidden = model._embed_context(torch.from_numpy(np.ascontiguousarray(series)).to(self.device))
+            layers = torch.nn.functional.normalize(hidden[:, -patches:].mean(dim=1).float(), dim=-1)
+        return np.asarray(layers.flatten(start_dim=1).cpu().numpy())
+
+
+@dataclass(frozen=True)
+class Fracast(FrozenEmbedder):
+    """Fracast-0, a small forecaster whose weights are inside its package: exercises this path where the Hub cannot be
+    reached; not a method of READ-Bench."""
+
+    checkpoint: str = "bundled"
+
+    @property
+    def name(self) -> str:
+        return "Fracast"
+
+    def load(self) -> Any:
+        return needed("fracast", "embedders").FracastModel.from_pretrained()
+
+    def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
+        torch = needed("torch", "embedders")
+        tail = series[:, -model.context_length :]
+        low = tail.min(axis=1, keepdims=True)
+        scaled = (tail - low) / np.maximum(tail.max(axis=1, keepdims=True) - low, 1e-5)
+        values = np.zeros((len(series), 1, model.context_length), np.float32)
+        values[:, 0, model.context_length - tail.shape[1] :] = scaled
+        seen = np.zeros(values.shape, bool)
+        seen[:, 0, model.context_length - tail.shape[1] :] = True
+        with torch.inference_mode():
+            valid = torch.from_numpy(seen)
+            hidden = model.core(torch.from_numpy(values), valid, valid.to(torch.float32))
+        return np.asarray(hidden.float().reshape(len(series), -1, hidden.shape[-1]).mean(dim=1).cpu().numpy())
+
+
+@dataclass(frozen=True)
+class Charm(FrozenEmbedder):
+    """CHARM runs on a server: CHARM_URL and CHARM_API_KEY in the environment say where. It sees channel names and
+    raw values, embeds a window as a whole and pools by itself (``aggregate``)."""
+
+    checkpoint: str = "server"
+
+    @property
+    def name(self) -> str:
+        return "CHARM"
+
+    def load(self) -> Any:
+        url = os.environ.get("CHARM_URL")
+        if not url:
+            raise ReadbenchError("needs a CHARM server: set CHARM_URL and CHARM_API_KEY")
+        client = needed("charm", "embedders").CharmClient
+        return client(base_url=url, api_key=os.environ.get("CHARM_API_KEY", ""), timeout=300)
+
+    def embed(self, view: View) -> Vectors:
+        task = view.task
+        groups = {"queries": task.queries, "corpus": task.corpus, "reference": task.reference}
+        made = {g: view.shared(f"{self.key()} {g}", lambda w=w: self.windows(w)) for g, w in groups.items()}  # type: ignore[misc]
+        return Vectors(unit(made["queries"]), unit(made["corpus"][view.members]), unit(made["reference"]))
+
+    def windows(self, windows: Windows) -> np.ndarray:
+        """One vector a window, float32 [n, d]; windows of one shape and one list of channels go together."""
+        client = _loaded(self)
+        alike: dict[tuple[Any, ...], list[int]] = {}
+        for i, (values, names) in enumerate(zip(windows.values, windows.channels, strict=True)):
+            alike.setdefault((values.shape, names), []).append(i)
+        out: list[Any] = [None] * len(windows)
+        for (_, names), places in alike.items():
+            for start in range(0, len(places), BATCH):
+                part = places[start : start + BATCH]
+                answer = client.embeddings.create(
+                    descriptions=[list(names)] * len(part),
+                    ts_array=[windows.values[i].tolist() for i in part],
+                    return_tensors="np",
+                )
+                for place, vector in zip(part, np.asarray(answer.embeds, np.float32), strict=True):
+                    out[place] = vector
+        return np.stack(out) if out else np.zeros((0, 1), np.float32)
