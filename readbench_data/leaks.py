@@ -82,21 +82,20 @@ def find_leaks(facts: Facts) -> LeakReport:
     """Run every check on a dataset's windows."""
     frame = facts.windows
     drawn = facts.only(frame["outcome"].is_in(["query", "corpus"]))
-    return LeakReport(
-        facts.dataset,
-        (
-            _units(drawn.windows),
-            _across("duplicate_across", drawn.windows, "content_hash"),
-            _within("duplicate_within", drawn.windows, "content_hash"),
-            *_overlaps(drawn.windows),
-            _across("same_shape_across", _moving(drawn.windows), "shape_hash"),
-            _within("same_shape_within", _moving(drawn.windows), "shape_hash"),
-            _near(drawn),
-            *_decided_before(frame),
-            _shared(frame),
-            _overlap_in_time(frame),
-        ),
+    found = (
+        _units(drawn.windows),
+        _across("duplicate_across", drawn.windows, "content_hash"),
+        _within("duplicate_within", drawn.windows, "content_hash"),
+        *_overlaps(drawn.windows),
+        _across("same_shape_across", _moving(drawn.windows), "shape_hash"),
+        _within("same_shape_within", _moving(drawn.windows), "shape_hash"),
+        _near(drawn),
+        *_decided_before(frame),
+        _shared(frame),
+        _overlap_in_time(frame),
     )
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    return LeakReport(facts.dataset, tuple(sorted(found, key=lambda f: order[f.kind])))
 
 
 def _units(drawn: pl.DataFrame) -> Finding:
