@@ -1,0 +1,52 @@
+"""Checks the structure of a submission and, with --run, scores it and writes results.json.
+
+python validate_submission.py --submission submissions/my-method [--run --data RELEASE]
+"""
+
+import argparse
+import ast
+import os
+import subprocess
+import sys
+
+FILES = ("method.py", "metadata.yaml", "requirements.txt")
+
+
+def problems(folder: str) -> list:
+    """What is wrong, one line each; nothing of the submission is executed."""
+    found = [f"{f} is missing" for f in FILES if not os.path.isfile(os.path.join(folder, f))]
+    path = os.path.join(folder, "method.py")
+    if os.path.isfile(path):
+        try:
+            with open(path, encoding="utf-8") as file:
+                tree = ast.parse(file.read(), path)
+        except SyntaxError as error:
+            return [*found, f"method.py, line {error.lineno}: {error.msg}"]
+        ranks = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "rank"]
+        if not ranks:
+            found.append("method.py has no function rank(query, corpus)")
+        elif len(ranks[-1].args.args) != 2:
+            found.append("rank must take two arguments, (query, corpus)")
+    return found
+
+
+def main() -> None:
+    """Exit code 1 and one line a problem; 0 if there is none."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--submission", required=True)
+    parser.add_argument("--run", action="store_true", help="score it too")
+    parser.add_argument("--data", help="a release folder or its name on the Hub; needed with --run")
+    args = parser.parse_args()
+    found = problems(args.submission)
+    if found or (args.run and not args.data):
+        print("\n".join(found or ["--run needs --data"]), file=sys.stderr)
+        sys.exit(1)
+    print("structure: ok")
+    if args.run:
+        here = os.path.dirname(os.path.abspath(__file__))
+        script = os.path.join(here, "eval_submission.py")
+        sys.exit(subprocess.call([sys.executable, script, "--submission", args.submission, "--data", args.data]))
+
+
+if __name__ == "__main__":
+    main()
