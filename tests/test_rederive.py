@@ -19,7 +19,7 @@ from readbench_data.config import LITE, BenchmarkConfig
 
 NAMES = sorted(p.stem for p in (Path(__file__).parent / "rederive").glob("*.py"))
 DRAWN = 60
-CODED_BY_NUMBER = ("petrobras_3w",)
+CODED_BY_NUMBER = ("petrobras_3w", "tennessee_eastman")
 """Datasets whose re-derivation gives the number of the steady code, not the name of the class."""
 
 
