@@ -2,7 +2,7 @@
 
     pipeline  =  leg (| leg)*  (+ reranker)*        | reciprocal-rank fusion, ~ weighted sum, > cascade
     leg       =  method  or  embedder[+NR]
-    reranker  =  GPC, MajVote, Purity, QPurity, PRF
+    reranker  =  GPC, MajVote, Purity, QPurity, PRF, LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
 
 Rerankers work on the fused ranking. Quote names in a shell.
 """
@@ -21,7 +21,8 @@ from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, MantisV2, TiRex
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
-from readbench_data.evaluation.methods.rerank import RERANKERS
+from readbench_data.evaluation.methods.language import LANGUAGE, Direct
+from readbench_data.evaluation.methods.rerank import RERANKERS, Reranker
 from readbench_data.evaluation.methods.supervised import RDST, MRHydra
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.methods.trivial import Majority, Random
@@ -38,10 +39,11 @@ BASES: dict[str, Callable[[], Method]] = {
     "SFA-BM25": SFABM25,
     "RDST": RDST,
     "MR-Hydra": MRHydra,
+    "LLM-Direct": Direct,
 }
 """The methods that stand alone, by their published name, with their one default."""
 
-EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra")
+EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra", "LLM-Direct")
 """Methods that need an extra, weights or a long training: known by name, in no list."""
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
@@ -53,6 +55,9 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "Fracast": Fracast,
 }
 """What can stand before +NR and lend its vectors to a reranker."""
+
+SUFFIXES: dict[str, type[Reranker]] = RERANKERS | LANGUAGE
+"""What can follow a pipeline; those of language models need an endpoint (see ``methods.endpoint``)."""
 
 FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {
     "|": ReciprocalRank,
@@ -94,15 +99,15 @@ def method(name: str) -> Method:
         raise UsageError(f"method {name!r} mixes {' and '.join(sorted(signs))}; a pipeline has one kind of fusion")
     *first, last = re.split(r"[|~>]", name)
     tokens = last.split("+")
-    at = next((i for i, t in enumerate(tokens) if i and _find(t, RERANKERS)), len(tokens))
+    at = next((i for i, t in enumerate(tokens) if i and _find(t, SUFFIXES)), len(tokens))
     legs = tuple(_leg(leg, name) for leg in (*first, "+".join(tokens[:at])))
     built = FUSIONS[signs.pop()](legs) if len(legs) > 1 else legs[0]
     for token in tokens[at:]:
-        code = _find(token, RERANKERS)
+        code = _find(token, SUFFIXES)
         if code is None:
-            raise UsageError(f"method {name!r}: {token!r} is not a reranker; {_hint(token, RERANKERS)}")
+            raise UsageError(f"method {name!r}: {token!r} is not a reranker; {_hint(token, SUFFIXES)}")
         space = next((p for p in built.parts() if isinstance(p, Embedder)), Features())
-        built = RERANKERS[code](base=built, space=space)
+        built = SUFFIXES[code](base=built, space=space)
     return built
 
 
@@ -114,7 +119,7 @@ def _leg(text: str, name: str) -> Method:
         for token in more:
             if token.lower() != "nr":
                 raise UsageError(
-                    f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *RERANKERS])}"
+                    f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *SUFFIXES])}"
                 )
             embedder = NormalResidual(embedder)
         return embedder
@@ -124,7 +129,7 @@ def _leg(text: str, name: str) -> Method:
         raise UsageError(f"unknown method {base!r}" + (f" in {name!r}" if base != name else "") + f"; {close}")
     if more:
         what = f"needs an embedder ({', '.join(EMBEDDERS)})" if more[0].lower() == "nr" else "is not a reranker"
-        raise UsageError(f"method {name!r}: {more[0]!r} {what}; {_hint(more[0], RERANKERS)}")
+        raise UsageError(f"method {name!r}: {more[0]!r} {what}; {_hint(more[0], SUFFIXES)}")
     return BASES[known]()
 
 
