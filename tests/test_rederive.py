@@ -18,7 +18,7 @@ import pytest
 from readbench_data.config import LITE, BenchmarkConfig
 
 NAMES = sorted(p.stem for p in (Path(__file__).parent / "rederive").glob("*.py"))
-DRAWN = 60
+DRAWN = 200
 CODED_BY_NUMBER = ("petrobras_3w", "tennessee_eastman")
 """Datasets whose re-derivation gives the number of the steady code, not the name of the class."""
 
