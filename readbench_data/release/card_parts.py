@@ -42,7 +42,7 @@ def loading(manifest: Mapping[str, Any], present: Sequence[str], repository: str
     split = "queries" if layout.data(name, layout.QUERIES) in manifest["files"] else "corpus_p00"
     file = layout.data(name, layout.splits()[split][0])
     revision = f', revision="{tag}"' if repository else ""
-    place = repository or "."
+    place = f'"{repository}"' if repository else "here"
     where = (
         [
             "from huggingface_hub import hf_hub_download",
@@ -58,23 +58,25 @@ def loading(manifest: Mapping[str, Any], present: Sequence[str], repository: str
             "import polars as pl",
             "from huggingface_hub import hf_hub_download",
             "",
-            f'table = hf_hub_download("{repository}", "{audit}", repo_type="dataset", revision="{tag}")',
-            "audit = pl.read_parquet(table)",
+            f'path = hf_hub_download("{repository}", "{audit}", repo_type="dataset", revision="{tag}")',
+            "audit = pl.read_parquet(path)",
         ]
         if repository
         else ["import polars as pl", "", f'audit = pl.read_parquet("{audit}")']
     )
-    told = "" if repository else " The code reads the folder that this card lies in."
+    told = "" if repository else " This code is run in the folder that the card lies in."
     return [
         "## Load",
         "",
         f"Name the version: a tag never changes.{told}",
         "",
         *_code(
+            *([] if repository else ["from pathlib import Path", ""]),
             "from datasets import load_dataset",
             "",
-            f'asked = load_dataset("{place}", "{name}", split="{split}"{revision})',
-            f'corpus = load_dataset("{place}", "{name}", split="{largest(manifest, name)}"{revision})',
+            *([] if repository else ["here = str(Path.cwd())  # the folder that this card lies in"]),
+            f'asked = load_dataset({place}, "{name}", split="{split}"{revision})',
+            f'corpus = load_dataset({place}, "{name}", split="{largest(manifest, name)}"{revision})',
             'values = corpus.with_format("numpy")[0]["ts_values"]  # [T][C] float32, without Python lists',
         ),
         "Without loading everything first:",
@@ -82,7 +84,7 @@ def loading(manifest: Mapping[str, Any], present: Sequence[str], repository: str
         *_code(
             "from datasets import load_dataset",
             "",
-            f'stream = load_dataset("{place}", "{name}", split="{split}"{revision}, streaming=True)',
+            f'stream = load_dataset({place}, "{name}", split="{split}"{revision}, streaming=True)',
             "first = next(iter(stream))",
         ),
         "With polars, or with pyarrow:",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import patient, tiny
+from hub_releases import patient, tiny
 from hub_standin import Fault, HubStandIn
 
 from readbench_data.errors import ReadbenchError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from built import VERSION, Built, Ran, readbench
-from conftest import TOKEN
+from hub_releases import TOKEN
 from hub_standin import Fault, HubStandIn
 
 from readbench_data.store import json_bytes

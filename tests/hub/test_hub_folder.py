@@ -1,0 +1,160 @@
+"""Folders and an S3 service as targets: one versioning, whole or not there, and final."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import s3
+from built import VERSION, Built, readbench, tree
+from hub_releases import tiny
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.hub.address import parse_reference, parse_target
+from readbench_data.hub.folder import publish_folder, tags
+from readbench_data.hub.pulling import pull
+from readbench_data.store import Store
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with s3.service() as url:
+        yield url
+
+
+@pytest.fixture(params=["folder", "s3"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    if request.param == "folder":
+        return Store(str(tmp_path / "out"))
+    endpoint = request.getfixturevalue("endpoint")
+    return Store(f"{s3.bucket(endpoint)}/readbench", {"endpoint_url": endpoint})
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    tiny(tmp_path / "old", "0.1.0", changed=False)
+    return tmp_path / "old"
+
+
+@pytest.fixture
+def new(tmp_path: Path) -> Path:
+    tiny(tmp_path / "new", "1.0.0", changed=True)
+    return tmp_path / "new"
+
+
+def content(store: Store, tag: str) -> dict[str, bytes]:
+    return {path.removeprefix(f"{tag}/"): store.read_bytes(path) for path in store.files(tag)}
+
+
+def expected(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_versions_stand_side_by_side_and_the_same_again_does_nothing(target: Store, old: Path, new: Path) -> None:
+    assert publish_folder(target, old, "0.1.0") is False
+    assert publish_folder(target, new, "1.0.0", "0.1.0") is False
+    assert tags(target) == ["0.1.0", "1.0.0"]
+    assert content(target, "0.1.0") == expected(old)
+    assert content(target, "1.0.0") == expected(new)
+    assert publish_folder(target, new, "1.0.0", "0.1.0") is True
+    with pytest.raises(ReadbenchError, match="published with other content"):
+        publish_folder(target, old, "1.0.0")
+    assert content(target, "1.0.0") == expected(new)
+
+
+class Stopped(Exception):
+    """What stops a copy."""
+
+
+@pytest.mark.parametrize("after", range(7))
+def test_a_copy_stopped_anywhere_is_no_version_and_is_gone_on_with(
+    target: Store, old: Path, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from readbench_data.hub import folder
+
+    sent: list[str] = []
+    send = folder._send
+
+    def stop(source: Path, store: Store, path: str) -> None:
+        if len(sent) == after:
+            raise Stopped
+        sent.append(path)
+        send(source, store, path)
+
+    monkeypatch.setattr(folder, "_send", stop)
+    with pytest.raises(Stopped):
+        publish_folder(target, old, "0.1.0")
+    assert tags(target) == []
+    monkeypatch.setattr(folder, "_send", lambda *words: (sent.append(words[2]), send(*words)))
+    sent.clear()
+    assert publish_folder(target, old, "0.1.0") is False
+    assert content(target, "0.1.0") == expected(old)
+    if not target.is_local:
+        assert len(sent) == len(expected(old)) - 1 - after, "what was there already is not sent again"
+
+
+def test_of_two_at_once_one_wins_and_the_other_is_refused(target: Store, old: Path, new: Path) -> None:
+    from readbench_data.hub import folder
+
+    send = folder._send
+    ran: list[str] = []
+
+    def meanwhile(source: Path, store: Store, path: str) -> None:
+        if not ran:
+            ran.append("rival")
+            publish_folder(target, new, "1.0.0")
+        send(source, store, path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folder, "_send", meanwhile)
+        with pytest.raises(ReadbenchError, match="published with other content"):
+            publish_folder(target, old, "1.0.0")
+    assert target.read_bytes("1.0.0/manifest.json") == (new / "manifest.json").read_bytes()
+
+
+def test_on_a_store_an_unchanged_file_is_copied_within_it(
+    endpoint: str, old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from readbench_data.hub import folder
+
+    store = Store(f"{s3.bucket(endpoint)}/readbench", {"endpoint_url": endpoint})
+    publish_folder(store, old, "0.1.0")
+    sent: list[str] = []
+    send = folder._send
+    monkeypatch.setattr(folder, "_send", lambda *words: (sent.append(words[2]), send(*words)))
+    publish_folder(store, new, "1.0.0", "0.1.0")
+    assert sent == ["1.0.0/README.md", "1.0.0/composition.json", "1.0.0/data/pump/queries.parquet"]
+    assert content(store, "1.0.0") == expected(new)
+
+
+def test_the_command_on_a_folder_and_on_s3(lite: Built, tmp_path: Path, endpoint: str) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(lite.data / "release", data / "release")
+    for to, words in ((str(tmp_path / "out"), ()), (f"{s3.bucket(endpoint)}/rb", ("--endpoint", endpoint))):
+        ran = readbench("publish", VERSION, "--to", to, "--data", data, *words)
+        assert ran.code == 0, ran.err
+        assert ran.out == f"published {to}@{VERSION}\n"
+        pulled = readbench("pull", f"{to}@{VERSION}", "--data", data, *words)
+        assert pulled.code == 0, pulled.err
+        assert readbench("verify", pulled.out.strip()).code == 0
+        assert "nothing was done" in readbench("publish", VERSION, "--to", to, "--data", data, *words).out
+    kept = json.loads((data / "published" / "receipts.json").read_text())[VERSION]
+    assert kept["target"] == f"{tmp_path / 'out'}@{VERSION}"
+    assert len(kept["also"]) == 1
+    assert tree(tmp_path / "out" / VERSION) == tree(Path(pulled.out.strip()))
+
+
+def test_a_manifest_that_points_outside_is_refused(old: Path, tmp_path: Path) -> None:
+    manifest = json.loads((old / "manifest.json").read_text())
+    manifest["files"]["../../outside.txt"] = manifest["files"]["README.md"]
+    place = tmp_path / "out" / "0.1.0"
+    shutil.copytree(old, place)
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    target, tag = parse_reference(f"{tmp_path / 'out'}@0.1.0")
+    with pytest.raises(ReadbenchError, match="names a file outside of the release"):
+        pull(target, tag, tmp_path / "cache")
+    with pytest.raises(ReadbenchError, match="there is no version 9"):
+        pull(parse_target(str(tmp_path / "out")), "9.0.0", tmp_path / "cache")

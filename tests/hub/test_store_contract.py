@@ -1,0 +1,46 @@
+"""The tests of the store, unchanged, on an S3 service: what holds on a disk holds there."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import s3
+
+from readbench_data.store import Stage, Store
+
+_PATH = Path(__file__).resolve().parents[1] / "readbench_data" / "test_store.py"
+_spec = importlib.util.spec_from_file_location("store_tests", _PATH)
+assert _spec is not None
+assert _spec.loader is not None
+contract = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(contract)
+
+# Every test of the store that takes a store of any kind; those of the local disk alone take a folder.
+for _name, _value in vars(contract).items():
+    if _name.startswith("test_") and {"store", "stage"} & set(
+        _value.__code__.co_varnames[: _value.__code__.co_argcount]
+    ):
+        globals()[_name] = _value
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with s3.service() as url:
+        yield url
+
+
+@pytest.fixture
+def store(endpoint: str) -> Store:
+    return Store(f"{s3.bucket(endpoint)}/root", {"endpoint_url": endpoint})
+
+
+@pytest.fixture
+def stage(store: Store) -> Stage:
+    return Stage(store, "plant", "windows")
+
+
+def test_the_contract_is_not_empty() -> None:
+    assert len([name for name in globals() if name.startswith("test_")]) >= 6

@@ -1,0 +1,145 @@
+"""The dataset card and Croissant of a release: what the hub library, mlcroissant and a reader want of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import built
+import pytest
+from huggingface_hub import DatasetCard, DatasetCardData
+
+import sources
+from readbench_data.entry import ENTRY_SCHEMA
+from readbench_data.release.card import Published, card, configs
+from readbench_data.release.croissant import CONTEXT, FIELDS, croissant
+
+
+@pytest.fixture(scope="session")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built.lite(tmp_path_factory).release
+
+
+@pytest.fixture(scope="session")
+def manifest(release: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((release / "manifest.json").read_text())
+    return loaded
+
+
+@pytest.fixture(scope="session")
+def composition(release: Path) -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads((release / "composition.json").read_text())
+    return loaded
+
+
+def test_the_hub_library_reads_the_front_matter_and_gives_it_back(release: Path, manifest: dict[str, Any]) -> None:
+    made = DatasetCard.load(release / "README.md")
+    data = made.data
+    assert isinstance(data, DatasetCardData)
+    plain = data.to_dict()
+    assert plain["configs"] == configs(manifest["files"], manifest["datasets"])
+    assert plain["license"] == "other"
+    assert plain["license_name"] == "each-part-its-own"
+    assert plain["size_categories"] == ["n<1K"]
+    assert DatasetCard(made.content).data.to_dict() == plain
+
+
+def test_the_library_that_loads_data_reads_the_configs(release: Path) -> None:
+    from datasets.utils.metadata import MetadataConfigs
+
+    found = MetadataConfigs.from_dataset_card_data(DatasetCard.load(release / "README.md").data)
+    assert sorted(found) == sorted(built.THREE)
+    splits = [d["split"] for d in found["mit_bih"]["data_files"]]
+    assert splits == ["queries", "corpus_p00", "corpus_p10", "corpus_p20"]
+
+
+def test_the_first_line_tells_of_miniatures(
+    release: Path, manifest: dict[str, Any], composition: dict[str, Any]
+) -> None:
+    body = (release / "README.md").read_text().split("---\n", 2)[2]
+    assert body.startswith("**Built from miniatures.** ")
+    real = json.loads(json.dumps(manifest))
+    for dataset in real["datasets"].values():
+        dataset["origin"] = dataset["origin"] and "mirror"
+    assert "miniature" not in card(real, composition, sources.all_sources()).split("---\n", 2)[2].split("##")[0]
+
+
+SECTIONS = (
+    "Load",
+    "Splits and pollution levels",
+    "Columns",
+    "Composition, beside the printed table",
+    "Known limits",
+    "How a window gets its label",
+    "What is unknown, and what is this project's choice",
+    "Licences",
+    "Versions",
+    "Citation",
+)
+
+
+def test_every_section_is_there_and_every_file_it_points_to(release: Path) -> None:
+    text = (release / "README.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == list(SECTIONS)
+    pointed = re.findall(r"\]\(((?!https?:)[^)#]+)\)", text)
+    assert len(pointed) >= 2 * len(built.THREE)
+    assert all((release / path).is_file() for path in pointed)
+
+
+def test_every_source_has_its_licence_its_changes_and_its_citation(release: Path) -> None:
+    text = (release / "README.md").read_text()
+    for name in built.THREE:
+        source = sources.get(name)
+        row = next(line for line in text.splitlines() if line.startswith(f"| {name} | [{source.title}]"))
+        assert f"[{source.licence.name}]({source.licence.url})" in row
+        assert "cut into windows" in row
+        note = (release / "licenses" / f"{name}.md").read_text()
+        assert source.citation.strip() in note
+        assert source.licence.url in note
+
+
+def test_a_published_card_names_repository_and_tag_in_every_call(
+    manifest: dict[str, Any], composition: dict[str, Any]
+) -> None:
+    text = card(manifest, composition, sources.all_sources(), Published("me/rb", "v9"), ("v8", "- one more entry"))
+    for line in text.splitlines():
+        if "load_dataset(" in line or "hf_hub_download(" in line:
+            assert '"me/rb"' in line
+            assert 'revision="v9"' in line
+    assert "### Changes since v8\n\n- one more entry" in text
+
+
+def test_what_was_set_is_called_ours_and_what_is_printed_is_not(release: Path) -> None:
+    text = (release / "README.md").read_text()
+    assert "| `corpus_cap` | 120 | ours (recovered: 1000) |" in text
+    assert "| `seed` | 42 | printed |" in text
+
+
+def test_croissant_validates_and_its_records_are_the_entries(release: Path, manifest: dict[str, Any]) -> None:
+    mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+    described = mlc.Dataset(str(release / "croissant.json"))
+    assert described.metadata.ctx.issues.errors == set()
+    stated = {f.id: f.sha256 for f in described.metadata.file_objects}
+    data = {p: f["sha256"] for p, f in manifest["files"].items() if p.startswith("data/")}
+    assert stated == data
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(release / "data/mit_bih/queries.parquet")
+    records = list(described.records("mit_bih/queries"))
+    assert [r["mit_bih/queries/entry_id"].decode() for r in records] == table["entry_id"].to_pylist()
+    assert [list(map(float, step)) for step in records[0]["mit_bih/queries/ts_values"]] == table["ts_values"][0].as_py()
+
+
+def test_croissant_has_the_standard_context_and_every_column(manifest: dict[str, Any]) -> None:
+    assert [name for name, *_ in FIELDS] == ENTRY_SCHEMA.names
+    made = croissant(manifest, sources.all_sources())
+    assert made["version"] == manifest["version"]
+    assert "miniatures" in made["description"]
+    assert "exists" not in CONTEXT
+    mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+    from mlcroissant._src.core.rdf import make_context
+
+    context = mlc.Context(conforms_to=made["conformsTo"])
+    assert make_context(context) == CONTEXT
