@@ -51,6 +51,7 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+@cache
 def code_version(*modules: str) -> str:
     """Twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()

@@ -66,6 +66,7 @@ def build(
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
     import sources
+    from assets.definitions import build_definitions
     from assets.resources import Workspace
     from readbench_data.files import mirror_folder
 
@@ -94,8 +95,9 @@ def build(
     if origin == "mirror" and not mirror:
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
     with _locked(data), _instance(data) as instance:
-        _run_lanes(workspace, names, instance, keep_going)
-        _run_release(workspace, instance)
+        definitions = build_definitions(workspace)
+        _run_lanes(workspace, definitions, names, instance, keep_going)
+        _run_release(definitions, instance)
     _summary(workspace, data)
 
 
@@ -130,7 +132,9 @@ def _instance(data: str) -> Iterator[dg.DagsterInstance]:
         yield instance
 
 
-def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInstance, keep_going: bool) -> None:
+def _run_lanes(
+    workspace: Workspace, definitions: dg.Definitions, names: list[str], instance: dg.DagsterInstance, keep_going: bool
+) -> None:
     from assets.definitions import lane_job
     from readbench_data.release.build import lane_status, set_lane_status
 
@@ -139,7 +143,7 @@ def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInsta
     for number, name in enumerate(names, 1):
         with _shown(f"[{number}/{len(names)}] {name}") as done:
             try:
-                _execute(workspace, lane_job(name), instance)
+                _execute(definitions, lane_job(name), instance)
             except ReadbenchError as error:
                 if not keep_going:
                     raise
@@ -154,20 +158,17 @@ def _run_lanes(workspace: Workspace, names: list[str], instance: dg.DagsterInsta
         )
 
 
-def _run_release(workspace: Workspace, instance: dg.DagsterInstance) -> None:
+def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
     from assets.definitions import RELEASE_JOB
 
     with _shown("release") as done:
-        _execute(workspace, RELEASE_JOB, instance)
+        _execute(definitions, RELEASE_JOB, instance)
         done("ok")
 
 
-def _execute(workspace: Workspace, job: str, instance: dg.DagsterInstance) -> None:
+def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> None:
     """Run a job in this process; an error comes out as it was raised."""
-    from assets.definitions import build_definitions
-
-    definition = build_definitions(workspace).resolve_job_def(job)
-    definition.execute_in_process(
+    definitions.resolve_job_def(job).execute_in_process(
         instance=instance,
         raise_on_error=True,
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
