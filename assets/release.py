@@ -36,6 +36,16 @@ PLACES = ("release", "published")
 RELEASE_CODE = ("readbench_data.release.build", "readbench_data.release.card")
 
 
+class PublishTo(dg.Config):
+    """Where else a release is published: the options of ``readbench publish``, all empty by default."""
+
+    to: str = ""
+    endpoint: str = ""
+    private: bool = False
+    allow_miniatures: bool = False
+    with_unlicensed: list[str] = []  # noqa: RUF012 - a pydantic field
+
+
 def build_release_assets() -> list[dg.AssetsDefinition]:
     """The four assets after the lanes."""
     lanes = [dg.AssetKey([name, "benchmark"]) for name in sources.all_sources()]
@@ -96,15 +106,20 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         deps=[RELEASE],
         group_name=GROUP,
         kinds={"file"},
-        code_version=code_version("readbench_data.publish"),
+        code_version=code_version("readbench_data.publish", "readbench_data.hub.publication"),
         check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
-        description="The release in a versioned local folder. `readbench publish` brings it to other targets.",
+        config_schema=PublishTo.to_config_schema(),
+        description="The release in a versioned local folder; with `to` in its run configuration also on the Hub, in "
+        "a folder or in an object store, as `readbench publish` does it.",
     )
     def published(workspace: Workspace) -> dg.MaterializeResult:
+        config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
         report("published: copying to the local versioned folder")
         receipt = publish_local(workspace.store, workspace.release_version)
         manifests = [workspace.store.read_json(f"{f}/{workspace.release_version}/{layout.MANIFEST}") for f in PLACES]
         same = len({release_content(manifest) for manifest in manifests}) == 1
+        if config.to:
+            receipt = {**receipt, **publish_to(workspace, config)}
         return dg.MaterializeResult(
             metadata={k: v for k, v in receipt.items() if v is not None},
             check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": receipt["content"]})],
@@ -165,6 +180,29 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         )
 
     return [release, published, evaluation, leaderboard]
+
+
+def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
+    """Publish beyond the data root; where, under which commit, and what was left out. The token is never part of it."""
+    from readbench_data.hub import publication
+    from readbench_data.hub.address import parse_target
+
+    wish = publication.Wish(
+        release_folder(workspace),
+        parse_target(config.to),
+        private=config.private,
+        endpoint=config.endpoint or None,
+        allow_miniatures=config.allow_miniatures,
+        with_unlicensed=tuple(config.with_unlicensed),
+    )
+
+    def say(line: str) -> None:
+        report(f"published: {line}")
+
+    with publication.prepared(wish, sources.all_sources(), workspace.store, workspace.cache, say=say) as ready:
+        receipt = publication.publish(wish, ready, workspace.store, say=say)
+    shown = {key: receipt[key] for key in ("target", "commit", "unchanged")}
+    return {**shown, "left_out": dg.MetadataValue.json(receipt["left_out"])}
 
 
 def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:

@@ -85,6 +85,7 @@ def verify(release: Store) -> Report:
         if dataset["status"] == "ok":
             check.dataset(name, dataset)
     check.card()
+    check.croissant()
     return check.report
 
 
@@ -326,6 +327,20 @@ class _Check:
             self.breach(layout.CARD, "unlisted", "its configs are not the files of this release: the card is stale")
         if f"version {self.manifest['version']}" not in text:
             self.breach(layout.CARD, "unlisted", "it does not name this version: the card is stale")
+
+    def croissant(self) -> None:
+        """What croissant.json says of the data files, where there is one, is what the manifest says."""
+        if layout.CROISSANT not in self.manifest["files"] or not self.release.exists(layout.CROISSANT):
+            return
+        try:
+            told = self.release.read_json(layout.CROISSANT)
+            described = {f["contentUrl"]: f["sha256"] for f in told["distribution"]}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.breach(layout.CROISSANT, "schema_error", "cannot be read as a description of a release")
+            return
+        data = {p: f["sha256"] for p, f in self.manifest["files"].items() if p.startswith("data/")}
+        if described != data or told.get("version") != self.manifest["version"]:
+            self.breach(layout.CROISSANT, "unlisted", "it does not describe the files of this release: it is stale")
 
 
 def _expected_sets(audit: pl.DataFrame) -> dict[str, pl.DataFrame]:
