@@ -54,7 +54,10 @@ def _asset(
         description=description,
         kinds=kinds,
         code_version=stage_version(source, name),
-        check_specs=checks.raw_specs(key) if upstream is None else checks.specs(key, *SUITES.get(name, (name,))),
+        check_specs=[
+            *(checks.raw_specs(key) if upstream is None else []),
+            *checks.specs(key, *SUITES.get(name, (name,))),
+        ],
         output_required=False,
     )
 
@@ -71,11 +74,20 @@ def _raw(source: Source) -> dg.AssetsDefinition:
         except NoData as absent:
             set_lane_status(workspace.store, source.name, {"status": "no_data", "reason": str(absent)})
             yield from checks.raw_results(key, str(absent), [])
+            empty = expectations.run("raw", projections.raw([], (), ()))
+            yield from checks.results([{**vars(o), "blocking": False} for o in empty], key)
             return
+        known = () if record["origin"] == "miniature" else source.known_sha256
+        frame = projections.raw(record["inputs"], known, set(record["verified"]))
+        try:
+            seen = expectations.require("raw", source.name, frame)
+        except expectations.CheckFailed as failed:
+            yield from checks.results([vars(o) for o in failed.outcomes], key)
+            raise
         yield dg.MaterializeResult(
             asset_key=key,
             metadata=_raw_metadata(source, record),
-            check_results=list(checks.raw_results(key, None, record["missing"])),
+            check_results=[*checks.raw_results(key, None, record["missing"]), *checks.results(seen, key)],
             data_version=dg.DataVersion(record["key"][:16]),
         )
 
@@ -149,6 +161,7 @@ def _windows(source: Source) -> dg.AssetsDefinition:
                 "dagster/row_count": record["counts"]["windows"],
                 "dagster/column_schema": table_schema(INDEX_SCHEMA),
                 "data": _told(lane),
+                "audit_page": f"readbench audit --dataset {source.name} --html {source.name}.html",
                 "classes": _bars(record["classes"]),
                 "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
                 "votes": _vote_table(lane),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,6 +16,25 @@ from readbench_data.leaks import LeakReport
 from readbench_data.sampling import normals_wanted
 from readbench_data.shortcuts import Shortcut
 from readbench_data.source import Source
+
+
+def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
+    """One row an original file. ``known``: ends of the paths of files whose publisher states a checksum;
+    ``checked``: files that were compared with theirs."""
+    rows = [
+        {
+            **{name: file[name] for name in ("path", "sha256", "bytes")},
+            "unchecked": int(file["path"] not in checked and any(tail in known for tail in _tails(file["path"]))),
+        }
+        for file in inputs
+    ]
+    return pd.DataFrame(rows, columns=["path", "sha256", "bytes", "unchecked"])
+
+
+def _tails(path: str) -> Iterator[str]:
+    """The path, then without its first folder, and so on."""
+    parts = path.split("/")
+    return ("/".join(parts[depth:]) for depth in range(len(parts)))
 
 
 def recordings(summary: pa.Table) -> pd.DataFrame:
