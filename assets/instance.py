@@ -33,6 +33,7 @@ def open_instance(data: str) -> Iterator[dg.DagsterInstance]:
     """The instance in READBENCH_HOME, which ``make ui`` shows as well."""
     prepare_home(data)
     # A lane without data skips its stages; Dagster would warn once for every check it then does not run.
-    logging.getLogger("dagster").setLevel(logging.ERROR)
+    # Named in full, because every run sets the level of its parent anew.
+    logging.getLogger("dagster._core.execution.plan.active").setLevel(logging.ERROR)
     with dg.DagsterInstance.get() as instance:
         yield instance
