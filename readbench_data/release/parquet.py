@@ -115,10 +115,10 @@ def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> 
     return _write(stream, (entries_table(dataset, group) for group in row_groups(entries)))
 
 
-def write_entry_tables(stream: IO[bytes], table: pa.Table) -> Written:
-    """A table of the entry schema as one Parquet file, in row groups of bounded size."""
+def write_entry_tables(stream: IO[bytes], table: pa.Table, order: pa.Array) -> Written:
+    """A table of the entry schema, its rows in ``order``, as one Parquet file; one row group is copied at a time."""
     rows = max(1, int(table.num_rows * ROW_GROUP_BYTES // max(table.nbytes, 1)))
-    return _write(stream, (table.slice(start, rows) for start in range(0, table.num_rows, rows)))
+    return _write(stream, (table.take(order[start : start + rows]) for start in range(0, table.num_rows, rows)))
 
 
 def _write(stream: IO[bytes], groups: Iterable[pa.Table]) -> Written:

@@ -34,11 +34,11 @@ def write_pool(
             spill.add(entry)
         spill.close()
         for number in range(buckets):
-            table = spill.sorted(number)
-            if table is not None:
+            if spill.holds(number):
                 name = f"part-{number:03d}.parquet"
                 with store.open_write(f"{folder}/{name}") as stream:
-                    written[name] = write_entry_tables(stream, table)
+                    written[name] = write_entry_tables(stream, *spill.bucket(number))
+                spill.forget(number)
     return written
 
 
@@ -63,12 +63,18 @@ class _Spill:
         for file in self._files.values():
             file.close()
 
-    def sorted(self, bucket: int) -> pa.Table | None:
-        if bucket not in self._files:
-            return None
-        with pa.OSFile(str(self._path(bucket)), "rb") as stream:
+    def holds(self, bucket: int) -> bool:
+        return bucket in self._files
+
+    def bucket(self, bucket: int) -> tuple[pa.Table, pa.Array]:
+        """A bucket as it lies on disk (mapped, not read) and the order of its rows."""
+        with pa.memory_map(str(self._path(bucket)), "rb") as stream:
             table = pa.ipc.open_stream(stream).read_all()
-        return table.take(pc.sort_indices(table["entry_id"]))
+        return table, pc.sort_indices(table["entry_id"])
+
+    def forget(self, bucket: int) -> None:
+        """Give the disk of a bucket back."""
+        self._path(bucket).unlink()
 
     def _path(self, bucket: int) -> Path:
         return self._folder / f"{bucket:04d}.arrow"
