@@ -76,7 +76,13 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         version = workspace.release_version
         try:
             manifest = build_release(
-                workspace.store, sources.all_sources(), version, workspace.config(), code_version(*RELEASE_CODE), gate
+                workspace.store,
+                sources.all_sources(),
+                version,
+                workspace.config(),
+                code_version(*RELEASE_CODE),
+                gate,
+                miniatures=workspace.origin_kind == "miniature",
             )
         except expectations.CheckFailed as failed:
             yield from checks.results([vars(o) for o in failed.outcomes], RELEASE)

@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from readbench_data.source import Source
 from readbench_data.store import Store, digest, json_bytes
 
 FORMAT = 1
+_AGAIN = "name it as well, with --dataset {}"
 RECEIPTS = "published/receipts.json"
 
 
@@ -45,13 +47,16 @@ def build_release(
     config: BenchmarkConfig,
     code: str,
     gate: Callable[[Store, str], None] | None = None,
+    miniatures: bool = True,
 ) -> dict[str, Any]:
     """Gather the lanes into ``release/<version>/`` and return the manifest.
 
-    ``gate(store, folder)`` sees the finished folder before it is promoted and may raise. An unpublished
-    version is replaced whole; a published one with other content is refused.
+    Only lanes that were built with ``config`` are gathered, and those of miniatures only where ``miniatures`` says
+    so: one release has one configuration, and original files are never filled up with stand-ins.
+    ``gate(store, folder)`` sees the finished folder before it is promoted and may raise. An unpublished version is
+    replaced whole; a published one with other content is refused.
     """
-    lanes = {name: _lane(store, name) for name in sources}
+    lanes = {name: _lane(store, name, source, config, miniatures) for name, source in sources.items()}
     files: dict[str, dict[str, Any]] = {}
     staging = f"release/.building-{version}"
     final = f"release/{version}"
@@ -100,7 +105,7 @@ def build_release(
     return manifest
 
 
-def _lane(store: Store, name: str) -> dict[str, Any]:
+def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool) -> dict[str, Any]:
     status = lane_status(store, name)
     if status is None:
         return {"status": "not_selected", "reason": None}
@@ -109,7 +114,17 @@ def _lane(store: Store, name: str) -> dict[str, Any]:
     place = f"lanes/{name}/benchmark/{status['benchmark'][:16]}"
     if not store.exists(f"{place}/done.json"):
         raise ReadbenchError(f"{name}: its benchmark files are gone: run `readbench build --dataset {name}` again")
-    return {**store.read_json(f"{place}/done.json"), "status": "ok", "reason": None, "place": place}
+    record = store.read_json(f"{place}/done.json")
+    if record["raw"]["origin"] == "miniature" and not miniatures:
+        return {"status": "not_selected", "reason": f"it was built from miniatures: {_AGAIN.format(name)}"}
+    settings = config.for_dataset(name, source.config)
+    wanted = {
+        "config": {k: v for k, v in config.to_json().items() if k != "datasets"},
+        "settings": {**asdict(settings), "options": dict(settings.options)},
+    }
+    if digest({k: record[k] for k in wanted}) != digest(wanted):
+        return {"status": "not_selected", "reason": f"it was built with other settings: {_AGAIN.format(name)}"}
+    return {**record, "status": "ok", "reason": None, "place": place}
 
 
 def _inside(path: str, name: str) -> str:

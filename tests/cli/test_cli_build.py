@@ -153,6 +153,27 @@ def test_the_other_lanes_are_reused_and_what_was_never_built_is_not_selected(lit
     assert re_named(readbench("composition", "--data", data).out, "petrobras_3w") == "not_selected"
 
 
+def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
+    lite: Built, mirror: Path, tmp_path: Path
+) -> None:
+    """One release has one configuration, and a mirror never falls back to miniatures."""
+    data = lite.copy(tmp_path / "data", "lanes", "cache", "evaluation")
+    ran = readbench("build", "--data", data, "--version", VERSION, "--dataset", "ctsr", "--seed", "7")
+    assert ran.code == 0, ran.err
+    found = manifest(data)["datasets"]
+    assert found["ctsr"]["status"] == "ok"  # type: ignore[index]
+    for name in ("mit_bih", "petrobras_3w"):
+        assert found[name]["status"] == "not_selected"  # type: ignore[index]
+        reason = f"it was built with other settings: name it as well, with --dataset {name}"
+        assert f"warning: {name}: not_selected: {reason}" in ran.err
+    words = ["--mirror", mirror, "--profile", "lite", "--version", VERSION, "--dataset", "ctsr"]
+    ran = readbench("build", "--data", data, *words)
+    assert ran.code == 0, ran.err
+    assert "warning: mit_bih: not_selected: it was built from miniatures: name it as well" in ran.err
+    assert manifest(data)["datasets"]["ctsr"]["origin"] == "mirror"  # type: ignore[index]
+    assert manifest(data)["datasets"]["mit_bih"]["status"] == "not_selected"  # type: ignore[index]
+
+
 def re_named(table: str, name: str) -> str:
     return next(line for line in table.splitlines() if line.startswith(f"{name} ")).split()[1]
 
