@@ -216,7 +216,7 @@ def _summary(workspace: Workspace, data: str) -> None:
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
     for name, dataset in composition["datasets"].items():
-        if dataset["status"] in ("no_data", "failed"):
+        if dataset["status"] != "ok" and dataset["reason"]:
             click.echo(f"warning: {name}: {dataset['status']}: {dataset['reason']}", err=True)
     click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())
     where = f"READBENCH_DATA={data} " if data != "data" else ""
