@@ -150,7 +150,7 @@ def test_the_other_lanes_are_reused_and_what_was_never_built_is_not_selected(lit
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
     for name in ("mit_bih", "ctsr"):
         assert tree(data / "release" / VERSION / "data" / name) == tree(lite.release / "data" / name)
-    assert re_named(readbench("composition", "--data", data).out, "petrobras_3w") == "not_selected"
+    assert state_of(readbench("composition", "--data", data).out, "petrobras_3w") == "not_selected"
 
 
 def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
@@ -174,7 +174,7 @@ def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
     assert manifest(data)["datasets"]["mit_bih"]["status"] == "not_selected"  # type: ignore[index]
 
 
-def re_named(table: str, name: str) -> str:
+def state_of(table: str, name: str) -> str:
     return next(line for line in table.splitlines() if line.startswith(f"{name} ")).split()[1]
 
 
