@@ -49,6 +49,11 @@ A second run of the same command does only what is missing, also after a crash.
 @click.option("--seed", type=int, help="Short for --set seed=N.")
 @click.option("--config", "config_file", metavar="FILE", help="A TOML file of settings.")
 @click.option("--no-checksums", is_flag=True, help="Accept original files that differ from the published checksums.")
+@click.option(
+    "--data-docs",
+    is_flag=True,
+    help="Also write the quality checks as Data Docs and the audit pages, below docs/ in the data root.",
+)
 @click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed, and go on.")
 def build(
     profile: str | None,
@@ -62,6 +67,7 @@ def build(
     seed: int | None,
     config_file: str | None,
     no_checksums: bool,
+    data_docs: bool,
     keep_going: bool,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
@@ -99,6 +105,32 @@ def build(
         _run_lanes(workspace, definitions, names, instance, keep_going)
         _run_release(definitions, instance)
     _summary(workspace, data)
+    if data_docs:
+        _data_docs(workspace, names)
+
+
+def _data_docs(workspace: Workspace, names: list[str]) -> None:
+    """Data Docs of what was built, and the audit pages of the release, in a local folder."""
+    import sources
+    from assets.release import release_folder
+    from expectations.docs import lane_projections, release_projection, write_data_docs
+    from readbench_data.audit.index_page import write_pages
+    from readbench_data.release.build import lane_status
+
+    store, version = workspace.store, workspace.release_version
+    local = Path(store.url("docs")) if store.is_local else workspace.cache / "docs"
+    built = [name for name in names if (lane_status(store, name) or {}).get("status") == "ok"]
+
+    def validations() -> Iterator[tuple[str, str, Any]]:
+        for name in built:
+            yield from lane_projections(workspace.lane(sources.get(name)))
+        yield release_projection(open_store(str(release_folder(workspace))))
+
+    quality = write_data_docs(local / version / "quality", validations())
+    labels = {name: source.labels for name, source in sources.all_sources().items()}
+    pages = write_pages(release_folder(workspace), local / version / "audit", store, labels)
+    click.echo(f"Quality checks as Data Docs:    {quality}")
+    click.echo(f"Audit of every dataset:         {pages[0]}")
 
 
 @contextmanager

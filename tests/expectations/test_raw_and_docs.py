@@ -1,0 +1,65 @@
+"""The suite of the original files, and the Data Docs of every suite."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import built
+import pytest
+
+import expectations
+from expectations import projections
+from expectations.docs import lane_projections, release_projection, write_data_docs
+from readbench_data.store import Store
+
+FILES: list[dict[str, Any]] = [
+    {"path": "in/100.dat", "sha256": "0a" * 32, "bytes": 12},
+    {"path": "in/101.dat", "sha256": "0b" * 32, "bytes": 12},
+]
+
+
+def failed(files: list[dict[str, Any]], known: tuple[str, ...] = (), checked: tuple[str, ...] = ()) -> set[str]:
+    return {o.check for o in expectations.run("raw", projections.raw(files, known, checked)) if not o.passed}
+
+
+def test_sound_files_pass() -> None:
+    assert failed(FILES, known=("100.dat", "999.dat"), checked=("in/100.dat",)) == set()
+
+
+@pytest.mark.parametrize(
+    ("change", "check"),
+    [
+        ({"path": "in/101.dat"}, "files_once"),
+        ({"sha256": "0A" * 32}, "files_hashed"),
+        ({"bytes": 0}, "files_not_empty"),
+    ],
+)
+def test_a_planted_fault_is_named(change: dict[str, Any], check: str) -> None:
+    assert failed([{**FILES[0], **change}, FILES[1]]) == {check}
+
+
+def test_no_file_at_all() -> None:
+    assert failed([]) == {"files_there"}
+
+
+def test_a_published_checksum_that_was_not_compared_warns_only() -> None:
+    frame = projections.raw(FILES, ("in/101.dat",), ())
+    seen = {o["check"]: o for o in expectations.require("raw", "x", frame)}
+    assert not seen["checksums_checked"]["passed"]
+    assert not seen["checksums_checked"]["blocking"]
+
+
+def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    lite = built.lite(tmp_path_factory)
+    validations = [*lane_projections(built.lane("mit_bih", lite.data)), release_projection(Store(str(lite.release)))]
+    assert [stage for _, stage, _ in validations] == ["raw", "recordings", "windows", "benchmark", "leaks", "release"]
+    for subject, stage, frame in validations:
+        expectations.require(stage, subject, frame)
+    index = write_data_docs(tmp_path / "docs", validations)
+    assert index.is_file()
+    pages = [p.name for p in (tmp_path / "docs" / "validations").rglob("*.html")]
+    assert len(pages) == len(validations)
+    text = index.read_text()
+    for name in ("mit_bih raw", "mit_bih leaks", "release"):
+        assert name in text
