@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 from readbench_data.config import LITE, BenchmarkConfig
+from readbench_data.errors import NoData
 
 NAMES = sorted(p.stem for p in (Path(__file__).parent / "rederive").glob("*.py"))
 DRAWN = 200
@@ -78,7 +79,10 @@ def test_entries_of_the_miniature_come_again_from_its_files(
 def test_entries_of_the_real_files_come_again(name: str, tmp_path: Path, realdata: Callable[[str], Path]) -> None:
     root = realdata(name)
     made = built.lane(name, tmp_path, mirror=root.parent, config=BenchmarkConfig())
-    record = built.run_lane(made)
+    try:
+        record = built.run_lane(made)
+    except NoData as absent:
+        pytest.skip(f"the real files of {name} hold no window: {absent}")
     assert record["raw"]["origin"] == "mirror"
     place = Path(made.store.url(made.stage("benchmark").place(record["key"])))
     check(name, root, entries_of(place, place / "audit.parquet"), DRAWN)
