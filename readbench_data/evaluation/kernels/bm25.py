@@ -10,7 +10,7 @@ often as it stands there (as in bm25s and rank_bm25).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 K1 = 1.5
 B = 0.75
@@ -20,7 +20,7 @@ DROPPED = -1
 """Marks a place without a word."""
 
 MAX_TABLE = 1 << 24
-"""Largest vocabulary that is indexed directly; larger codes are renumbered first."""
+"""Largest code that is indexed directly; larger ones, or ones beyond the number of words, are renumbered first."""
 
 
 def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = B) -> np.ndarray:
@@ -30,7 +30,7 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
     size = int(max(documents.max(initial=-1), queries.max(initial=-1))) + 1
     if size == 0 or not len(documents):
         return out
-    if size > MAX_TABLE:
+    if size > min(MAX_TABLE, max(1024, documents.size)):
         words, codes = np.unique(np.concatenate([documents.ravel(), queries.ravel()]), return_inverse=True)
         codes = codes - int(words[0] == DROPPED)
         documents = codes[: documents.size].reshape(documents.shape)
@@ -42,7 +42,7 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _index(documents, size, k1, b):  # type: ignore[no-untyped-def]
     """Postings by word: starts [size + 1], document and weight of each posting. Rows of documents are sorted."""
     n, width = documents.shape
@@ -80,10 +80,10 @@ def _index(documents, size, k1, b):  # type: ignore[no-untyped-def]
     return starts, docs, weights
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def _score(queries, starts, docs, weights, out):  # type: ignore[no-untyped-def]
     width = queries.shape[1]
-    for q in prange(len(queries)):
+    for q in range(len(queries)):
         i = 0
         while i < width:
             word = queries[q, i]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from readbench_data.evaluation.kernels.bm25 import DROPPED
 
@@ -32,10 +32,10 @@ def sax_words(series: np.ndarray, window: int, word: int, alphabet: int, flat: f
     return out
 
 
-@njit(parallel=True, cache=True)
+@njit(cache=True, nogil=True)
 def _sax(series, window, word, alphabet, flat, cuts, out):  # type: ignore[no-untyped-def]
     width = window // word
-    for s in prange(len(series)):
+    for s in range(len(series)):
         x = series[s]
         means = np.empty(word)
         for start in range(out.shape[1]):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 
 from readbench_data.evaluation.kernels.bm25 import K1, B, bm25
@@ -17,10 +19,14 @@ from readbench_data.evaluation.kernels.words import (
 )
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import z_normalise
+from readbench_data.evaluation.windows import Aligned, z_normalise
 
 FLAT = 0.01
 """Sliding windows whose deviation is below this share of the whole window's are flat (the usual SAX guard)."""
+
+
+TURN = 32
+"""Channels worked on at a time, each by one thread: one hand-over for all its small steps."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +48,25 @@ class _Words(Method):
         queries, corpus = view.queries, view.corpus
         total = np.zeros((len(queries), len(corpus)))
         common = np.zeros_like(total)
-        for c in range(len(queries.channels)):
-            rows, columns = np.flatnonzero(queries.present[:, c]), np.flatnonzero(corpus.present[:, c])
-            if not len(rows) or not len(columns):
-                continue
-            x, y = z_normalise(queries.values[rows, :, c]), z_normalise(corpus.values[columns, :, c])
-            asked, documents = self.words(x, y)
-            at = np.ix_(rows, columns)
-            total[at] += bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
-            common[at] += 1
+        channels = range(len(queries.channels))
+        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+            for start in channels[::TURN]:
+                turn = channels[start : start + TURN]
+                scored = pool.map(lambda c: self.channel(queries, corpus, c), turn)
+                for c, part in zip(turn, scored, strict=True):
+                    at = np.ix_(queries.present[:, c], corpus.present[:, c])
+                    total[at] += part
+                    common[at] += 1
         return np.divide(total, common, out=np.full(total.shape, -np.inf), where=common > 0)
+
+    def channel(self, queries: Aligned, corpus: Aligned, c: int) -> np.ndarray:
+        """Scores over one channel of the windows that have it."""
+        x = z_normalise(queries.values[queries.present[:, c], :, c])
+        y = z_normalise(corpus.values[corpus.present[:, c], :, c])
+        if not len(x) or not len(y):
+            return np.zeros((len(x), len(y)))
+        asked, documents = self.words(x, y)
+        return bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
 
     def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Codes of one channel's queries [nq, T] and corpus [n, T]; anything learnt is learnt from the corpus."""
