@@ -23,7 +23,9 @@ COMMANDS = {
     "publish": "publish",
     "pull": "pull",
     "evaluate": "evaluate",
+    "submission": "submission",
     "leaderboard": "evaluate",
+    "doctor": "doctor",
 }
 
 
