@@ -14,6 +14,7 @@ import yaml
 
 from readbench_data.release import card_parts as parts
 from readbench_data.release import layout
+from readbench_data.release.card_code import loading
 from readbench_data.release.card_parts import licence_note
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.licences import overall
@@ -130,7 +131,7 @@ def _body(
         f"The benchmark is described in {PAPER}; this is an independent rebuild of its corpora from the public "
         "sources, with the proof of every label in `audit/`.",
         "",
-        *parts.loading(manifest, present, published.repository, published.tag),
+        *loading(manifest, present, published.repository, published.tag),
         *parts.splits(),
         *parts.columns(),
         "## Composition, beside the printed table",

@@ -18,17 +18,14 @@ import struct
 import threading
 import urllib.parse
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import yaml
+import hub_answers as answers
+from hub_answers import File, Repository, git_blob
 
-LICENCES = {"cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-sa-4.0", "cc0-1.0", "mit", "odc-by", "other", "unknown"}
-SIZES = {"n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"}
-LFS_FROM = 100_000
 FIRST = hashlib.sha1(b"initial commit").hexdigest()
 
 
@@ -45,24 +42,6 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class File:
-    sha256: str
-    size: int
-    oid: str
-    lfs: bool
-
-
-@dataclass
-class Repository:
-    private: bool
-    head: str
-    commits: dict[str, dict[str, File]]
-    titles: dict[str, str]
-    parents: dict[str, str | None]
-    tags: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Asked:
     """One request: ``what`` is its kind in words, such as ``POST commit``."""
 
@@ -71,10 +50,6 @@ class Asked:
     status: int | None
     bytes: int
     authorized: bool
-
-
-def git_blob(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
 
 
 class HubStandIn(ThreadingHTTPServer):
@@ -122,7 +97,7 @@ class HubStandIn(ThreadingHTTPServer):
 
     def files(self, name: str, revision: str) -> dict[str, File]:
         repository = self.repositories[name]
-        return repository.commits[resolve(repository, revision) or ""]
+        return repository.commits[answers.resolve(repository, revision) or ""]
 
     def forget(self) -> None:
         """Back to an empty Hub; uploaded blobs stay, as on a real one."""
@@ -168,13 +143,6 @@ class HubStandIn(ThreadingHTTPServer):
                 repository = self.repositories[name]
                 note = self.store(f"note {self.rivals}\n".encode(), lfs=False)
                 self.commit(name, {**repository.commits[repository.head], "NOTES.txt": note}, "a note")
-
-
-def resolve(repository: Repository, revision: str) -> str | None:
-    revision = urllib.parse.unquote(revision)
-    if revision == "main":
-        return repository.head
-    return repository.tags.get(revision) or (revision if revision in repository.commits else None)
 
 
 class _Dropped(Exception):
@@ -274,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _route(self, path: str, query: dict[str, list[str]], body: bytes) -> None:
         if path == "/api/validate-yaml":
-            return self._json(validate(json.loads(body)["content"]))
+            return self._json(answers.validate(json.loads(body)["content"]))
         if path == "/api/repos/create":
             return self._create(json.loads(body))
         if path.startswith("/lfs/"):
@@ -305,8 +273,8 @@ class _Handler(BaseHTTPRequestHandler):
         if verb == "commit":
             return self._commit(name, repository, body)
         if verb == "refs":
-            return self._json(_refs(repository))
-        commit = resolve(repository, revision or "main")
+            return self._json(answers.refs(repository))
+        commit = answers.resolve(repository, revision or "main")
         if commit is None:
             return self._error(404, "Revision not found", "RevisionNotFound")
         files = repository.commits[commit]
@@ -317,13 +285,13 @@ class _Handler(BaseHTTPRequestHandler):
             repository.tags[tag] = commit
             return self._json({})
         if verb == "preupload":
-            return self._json({"files": [_preupload(f, files) for f in json.loads(body)["files"]]})
+            return self._json({"files": [answers.preupload(f, files) for f in json.loads(body)["files"]]})
         if verb in (None, "revision"):
-            return self._json(_info(name, repository, commit))
+            return self._json(answers.info(name, repository, commit))
         if verb == "tree":
             return self._tree(files, rest, query.get("recursive", ["false"])[0].lower() in ("true", "1"))
         if verb == "commits":
-            return self._json(_history(repository, commit))
+            return self._json(answers.history(repository, commit))
         if verb == "resolve":
             return self._resolve(files, rest, commit)
         if verb == "paths-info":
@@ -404,7 +372,7 @@ class _Handler(BaseHTTPRequestHandler):
                     seen.add(folder)
                     out.append({"type": "directory", "path": folder, "size": 0, "oid": "0" * 40})
             if recursive or len(parts) == 1:
-                out.append(_entry(path, file))
+                out.append(answers.entry(path, file))
         return self._json(out)
 
     def _paths(self, files: dict[str, File], body: bytes) -> None:
@@ -413,7 +381,7 @@ class _Handler(BaseHTTPRequestHandler):
         out: list[dict[str, Any]] = []
         for path in (p.strip("/") for p in asked["paths"]):
             if path in files:
-                out.append(_entry(path, files[path]))
+                out.append(answers.entry(path, files[path]))
             elif not path or any(p.startswith(f"{path}/") for p in files):
                 out.append({"type": "directory", "path": path, "size": 0, "oid": "0" * 40})
         self._json(out)
@@ -445,65 +413,3 @@ class _Handler(BaseHTTPRequestHandler):
             part = data[start:stop]
             return self._send(206, part, headers | {"Content-Range": f"bytes {start}-{stop - 1}/{len(data)}"})
         return self._send(200, data, headers)
-
-
-def validate(content: str) -> dict[str, Any]:
-    """What the Hub checks of a card: YAML that is a mapping, known licences and sizes, sound configs."""
-    errors = []
-    front = None
-    with suppress(yaml.YAMLError):
-        front = yaml.safe_load(content.split("---\n")[1]) if content.startswith("---\n") else None
-    if not isinstance(front, dict):
-        return {"errors": [{"message": "the front matter is no YAML mapping"}], "warnings": []}
-    if front.get("license") not in LICENCES:
-        errors.append({"message": f"license {front.get('license')!r} is not known"})
-    if not set(front.get("size_categories", [])) <= SIZES:
-        errors.append({"message": "size_categories is not known"})
-    for config in front.get("configs", []):
-        if not re.fullmatch(r"[\w.-]+", config.get("config_name", "")):
-            errors.append({"message": f"config_name {config.get('config_name')!r}"})
-        errors += [{"message": "a split has no path"} for d in config["data_files"] if not d.get("path")]
-    return {"errors": errors, "warnings": []}
-
-
-def _refs(repository: Repository) -> dict[str, Any]:
-    tags = [{"name": n, "ref": f"refs/tags/{n}", "targetCommit": c} for n, c in repository.tags.items()]
-    head = {"name": "main", "ref": "refs/heads/main", "targetCommit": repository.head}
-    return {"branches": [head], "tags": tags, "converts": []}
-
-
-def _entry(path: str, file: File) -> dict[str, Any]:
-    entry: dict[str, Any] = {"type": "file", "path": path, "size": file.size, "oid": file.oid}
-    return entry | ({"lfs": {"oid": file.sha256, "size": file.size, "pointerSize": 130}} if file.lfs else {})
-
-
-def _preupload(asked: dict[str, Any], files: dict[str, File]) -> dict[str, Any]:
-    lfs = asked["path"].endswith(".parquet") or asked["size"] > LFS_FROM
-    there = files.get(asked["path"])
-    oid = None if there is None else there.sha256 if there.lfs else there.oid
-    return {"path": asked["path"], "uploadMode": "lfs" if lfs else "regular", "shouldIgnore": False, "oid": oid}
-
-
-def _info(name: str, repository: Repository, commit: str) -> dict[str, Any]:
-    return {
-        "_id": "1",
-        "id": name,
-        "sha": commit,
-        "private": repository.private,
-        "gated": False,
-        "disabled": False,
-        "tags": [],
-        "downloads": 0,
-        "likes": 0,
-        "siblings": [{"rfilename": path} for path in repository.commits[commit]],
-        "cardData": {},
-    }
-
-
-def _history(repository: Repository, commit: str | None) -> list[dict[str, Any]]:
-    out = []
-    while commit is not None:
-        title, date = repository.titles[commit], "2026-01-01T00:00:00.000Z"
-        out.append({"id": commit, "title": title, "message": "", "date": date, "authors": [{"user": "tester"}]})
-        commit = repository.parents[commit]
-    return out
