@@ -161,7 +161,7 @@ def _windows(source: Source) -> dg.AssetsDefinition:
                 "dagster/row_count": record["counts"]["windows"],
                 "dagster/column_schema": table_schema(INDEX_SCHEMA),
                 "data": _told(lane),
-                "audit_page": f"readbench audit --dataset {source.name} --html {source.name}.html",
+                "audit_page": _audit_page(workspace, source),
                 "classes": _bars(record["classes"]),
                 "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
                 "votes": _vote_table(lane),
@@ -176,6 +176,14 @@ def _windows(source: Source) -> dg.AssetsDefinition:
         yield from _gated(key, lambda: stages.windows(lane, gate), metadata)
 
     return windows
+
+
+def _audit_page(workspace: Workspace, source: Source) -> dg.MetadataValue:
+    """Where the dataset's audit page is, or how to get it."""
+    page = f"docs/{workspace.release_version}/audit/{source.name}.html"
+    if workspace.store.is_local and workspace.store.exists(page):
+        return dg.MetadataValue.path(workspace.store.url(page))
+    return dg.MetadataValue.text(f"readbench audit --dataset {source.name} --html {source.name}.html")
 
 
 def _told(lane: stages.Lane) -> str:

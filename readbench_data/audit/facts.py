@@ -37,9 +37,10 @@ HASHED = ["entry_id", "channels", "content_hash", "shape_hash", "constant_mask"]
 
 @dataclass(frozen=True)
 class Facts:
-    """``windows``: one row a window considered, the columns of ``AUDITED`` and ``HASHED`` (hashes null where the
-    window was not labelled or not fingerprinted), ``steps`` and ``own_unit`` (before units were joined).
-    ``sketches`` float32 [n][64] beside them; ``values`` gives the values of the asked entry_ids."""
+    """``windows``: one row a window considered, the columns of ``AUDITED`` and ``HASHED``, ``steps`` and ``own_unit``
+    (before units were joined). ``content_hash`` is null where a window was not labelled; channels and the other
+    hashes are null but for the drawn windows. ``sketches`` float32 [n][64] beside them, 0 for the others; ``values``
+    gives the values of the asked entry_ids."""
 
     dataset: str
     windows: pl.DataFrame
@@ -51,20 +52,39 @@ class Facts:
         return Facts(self.dataset, self.windows.filter(chosen), self.sketches[chosen.to_numpy()], self.values)
 
 
-def from_index(dataset: str, index: pa.Table, audit: pl.DataFrame, segments: Opener | None = None) -> Facts:
-    """From a window index (all columns) and its audit table; ``segments`` opens the curated recordings."""
-    hashed = pl.DataFrame(index.select([*HASHED, "segment", "start", "stop", "unit"])).rename({"unit": "own_unit"})
-    hashed = hashed.with_columns(
-        steps=pl.col("stop") - pl.col("start"),
-        **{name: pl.when(pl.col(name) != "").then(name) for name in ("content_hash", "shape_hash", "constant_mask")},
+def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: Opener | None = None) -> Facts:
+    """From a window index (a Parquet file) and its audit table; ``segments`` opens the curated recordings.
+
+    Channels and sketches are kept of the drawn windows only, so memory does not grow with the pool's channels.
+    """
+    file = pq.ParquetFile(stream)
+    narrow = file.read(columns=["entry_id", "content_hash", "segment", "start", "stop", "unit"])
+    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"])).select("entry_id")
+    parts, rows = [], []
+    for group in range(file.num_row_groups):
+        wide = file.read_row_group(group, columns=["entry_id", "channels", "shape_hash", "constant_mask", "sketch"])
+        at = pl.DataFrame(wide.select(["entry_id"])).with_row_index("at").join(drawn, on="entry_id", how="semi")["at"]
+        if len(at):
+            chosen = wide.take(at.to_arrow())
+            parts.append(pl.DataFrame(chosen.drop_columns("sketch")))
+            flat = chosen["sketch"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            rows.append(flat.reshape(-1, SKETCH_SIZE))
+    schema: dict[str, Any] = dict.fromkeys(("entry_id", "shape_hash", "constant_mask"), pl.String)
+    hashed = pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "channels": pl.List(pl.String)})
+    frame = (
+        audit.select(AUDITED)
+        .join(pl.DataFrame(narrow).rename({"unit": "own_unit"}), on="entry_id", how="left", maintain_order="left")
+        .join(hashed.with_row_index("at"), on="entry_id", how="left", maintain_order="left")
+        .with_columns(
+            steps=pl.col("stop") - pl.col("start"),
+            **{n: pl.when(pl.col(n) != "").then(n) for n in ("content_hash", "shape_hash", "constant_mask")},
+        )
     )
-    frame = audit.select(AUDITED).join(hashed, on="entry_id", how="left", maintain_order="left")
-    order = pl.DataFrame(index.select(["entry_id"])).with_row_index("at")
-    at = frame.select("entry_id").join(order, on="entry_id", how="left", maintain_order="left")["at"].to_numpy()
-    flat = index["sketch"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    sketches = flat.reshape(-1, SKETCH_SIZE)
-    if not np.array_equal(at, np.arange(len(sketches))):
-        sketches = sketches[at]
+    sketches = np.zeros((frame.height, SKETCH_SIZE), np.float32)
+    if rows:
+        there = frame["at"].is_not_null().to_numpy()
+        sketches[there] = np.concatenate(rows)[frame["at"].drop_nulls().to_numpy()]
+    frame = frame.drop("at")
     places = frame.select("entry_id", "recording_id", "segment", "start", "stop")
 
     def values(ids: Iterable[str]) -> Windows:
@@ -176,13 +196,12 @@ def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) ->
     missing = [name for name in ("recordings", "windows") if name not in place]
     if missing or (audit is None and "benchmark" not in place):
         raise ReadbenchError(f"{dataset} is not built here: run `readbench build --dataset {dataset}`")
-    with store.open_read(f"{place['windows']}/{INDEX}") as stream:
-        index = pq.read_table(stream)
     if audit is None:
         with store.open_read(f"{place['benchmark']}/audit.parquet") as stream:
-            audit = pl.DataFrame(pq.read_table(stream))
+            audit = pl.DataFrame(pq.read_table(stream, columns=AUDITED))
     shard = f"{place['recordings']}/{SHARD}"
-    return from_index(dataset, index, audit, lambda: store.open_read(shard))
+    with store.open_read(f"{place['windows']}/{INDEX}") as stream:
+        return from_index(dataset, stream, audit, lambda: store.open_read(shard))
 
 
 def is_current(store: Store, manifest: Mapping[str, Any], dataset: str) -> bool:
