@@ -18,7 +18,7 @@ from readbench_data.hub.changes import told_changes
 from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.patience import Patience
 from readbench_data.hub.publisher import Plan, Publisher
-from readbench_data.hub.pulling import open_target, pull
+from readbench_data.hub.pulling import open_target, to_compare
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
 from readbench_data.release import layout
 from readbench_data.release.build import RECEIPTS, release_content
@@ -89,7 +89,7 @@ def prepared(
     tag = check_tag(wish.tag or str(manifest["version"]))
     with quiet(bars=False):
         before = previous(known_tags(wish, patience), tag)
-    older = None if before is None else pull(wish.target, before, cache, wish.endpoint, patience, say)
+    older = None if before is None else to_compare(wish.target, before, cache, wish.endpoint, patience, say)
     address = Published(wish.target.name if wish.target.on_hub else None, tag)
     with tempfile.TemporaryDirectory(prefix="readbench-view-") as temporary:
         view, notes, changes = Path(temporary) / "view", [], None

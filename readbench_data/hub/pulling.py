@@ -21,6 +21,8 @@ from readbench_data.release.verify import verify
 from readbench_data.store import Store
 
 BLOCK = 4 << 20
+POOL = "/pool/"
+"""Part of the path of every file of a pool."""
 
 
 def open_target(target: Target, endpoint: str | None = None) -> Store:
@@ -70,6 +72,31 @@ def pull(
     return place
 
 
+def to_compare(
+    target: Target,
+    tag: str,
+    cache: Path,
+    endpoint: str | None = None,
+    patience: Patience | None = None,
+    say: Callable[[str], None] = silent,
+) -> Path:
+    """The folder of a published release without its pool, for comparing: the pulled one if it was pulled."""
+    pulled = kept_at(cache, target, tag)
+    place = kept_at(cache / "compared", target, tag)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.parent / f".{tag}.lock"):
+        for known in (pulled, place):
+            if (known / layout.MANIFEST).is_file():
+                return known
+        staging = place.parent / f".fetching-{tag}"
+        if target.on_hub:
+            fetch_from_hub(Hub(target.name, endpoint), tag, staging, patience or Patience(), say, pool=False)
+        else:
+            _fetch_from_store(open_target(target, endpoint), tag, staging, pool=False)
+        os.rename(staging, place)
+    return place
+
+
 def fetch_from_hub(
     hub: Hub, tag: str, folder: Path, patience: Patience, say: Callable[[str], None], pool: bool = True
 ) -> None:
@@ -80,7 +107,7 @@ def fetch_from_hub(
             commit = hub.commit_id(tag)
             hub.fetch(commit, [layout.MANIFEST], folder)
             listed = _listed(folder / layout.MANIFEST, f"{hub.repository}@{tag}")["files"]
-            wanted = [path for path in listed if pool or "/pool/" not in path]
+            wanted = [path for path in listed if pool or POOL not in path]
             say(f"fetching {len(wanted)} files ({sum(listed[p]['bytes'] for p in wanted) / 1e6:.1f} MB)")
             hub.fetch(commit, wanted, folder)
         except Exception as error:
@@ -115,13 +142,15 @@ def _listed(manifest: Path, name: str) -> dict[str, Any]:
     return loaded
 
 
-def _fetch_from_store(store: Store, tag: str, folder: Path) -> None:
+def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -> None:
     if not store.exists(f"{tag}/{layout.MANIFEST}"):
         raise ReadbenchError(f"{store.url()}: there is no version {tag}")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / layout.MANIFEST).write_bytes(store.read_bytes(f"{tag}/{layout.MANIFEST}"))
     for path in _listed(folder / layout.MANIFEST, store.url(tag))["files"]:
+        if not pool and POOL in path:
+            continue
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         with store.open_read(f"{tag}/{path}") as stream, target.open("wb") as out:

@@ -15,7 +15,7 @@ from hub_releases import tiny
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub.address import parse_reference, parse_target
 from readbench_data.hub.folder import publish_folder, tags
-from readbench_data.hub.pulling import pull
+from readbench_data.hub.pulling import pull, to_compare
 from readbench_data.store import Store
 
 
@@ -158,3 +158,18 @@ def test_a_manifest_that_points_outside_is_refused(old: Path, tmp_path: Path) ->
         pull(target, tag, tmp_path / "cache")
     with pytest.raises(ReadbenchError, match="there is no version 9"):
         pull(parse_target(str(tmp_path / "out")), "9.0.0", tmp_path / "cache")
+
+
+def test_to_compare_a_version_its_pool_is_not_fetched(target: Store, old: Path, tmp_path: Path) -> None:
+    pool = "data/plant/pool/part-000.parquet"
+    manifest = json.loads((old / "manifest.json").read_text())
+    (old / "data/plant/pool").mkdir()
+    shutil.copy(old / "data/plant/queries.parquet", old / pool)
+    manifest["files"][pool] = manifest["files"]["data/plant/queries.parquet"]
+    (old / "manifest.json").write_text(json.dumps(manifest))
+    publish_folder(target, old, "0.1.0")
+    place = to_compare(parse_target(target.root), "0.1.0", tmp_path / "cache", target.options.get("endpoint_url"))
+    names = {p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()}
+    assert names == expected(old).keys() - {pool}
+    again = to_compare(parse_target(target.root), "0.1.0", tmp_path / "cache", "http://127.0.0.1:9")
+    assert again == place, "and it is fetched once"
