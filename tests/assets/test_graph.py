@@ -96,7 +96,11 @@ def test_a_changed_source_makes_only_its_own_lane_stale(
     (tmp_path / "tables").symlink_to(original.parent / "tables")
     find = codeversion._file
     monkeypatch.setattr(codeversion, "_file", lambda name: edited if name == module else find(name))
-    after = {key: node.code_version for key, node in _nodes(build_definitions()).items()}
+    codeversion.code_version.cache_clear()
+    try:
+        after = {key: node.code_version for key, node in _nodes(build_definitions()).items()}
+    finally:
+        codeversion.code_version.cache_clear()
     assert {key for key in before if before[key] != after[key]} == {f"{changed}/{stage}" for stage in STAGES}
 
 
