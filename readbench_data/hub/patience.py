@@ -51,7 +51,7 @@ def transient(error: BaseException) -> bool:
             return status in AGAIN
         if isinstance(one, (httpx2.TransportError, ConnectionError, TimeoutError, JSONDecodeError)):
             return True
-    return False
+    return type(error) is RuntimeError  # how the Hub's own transfer (hf_xet) reports what went wrong on the way
 
 
 def status_of(error: BaseException) -> int | None:

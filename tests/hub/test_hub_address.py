@@ -10,7 +10,7 @@ import pytest
 from readbench_data.errors import UsageError
 from readbench_data.hub.address import Target, check_tag, is_reference, order, parse_reference, parse_target, previous
 from readbench_data.hub.changes import step
-from readbench_data.hub.patience import Patience, scrub
+from readbench_data.hub.patience import Patience, scrub, transient
 
 
 def test_a_folder_exists_or_looks_like_one_and_the_rest_is_on_the_hub(
@@ -84,3 +84,26 @@ def test_waits_double_are_spread_and_end() -> None:
 )
 def test_secrets_are_taken_out_of_what_is_said(text: str, said: str) -> None:
     assert scrub(text, ("secret",)) == said
+
+
+def test_what_may_pass_and_what_a_person_must_mend() -> None:
+    import httpx2
+
+    passing = (httpx2.ConnectError("refused"), ConnectionResetError(), TimeoutError(), RuntimeError("Data processing"))
+    assert all(transient(error) for error in passing)
+    wrapped = RuntimeError("Error while uploading")
+    wrapped.__cause__ = httpx2.ReadError("reset")
+    assert transient(wrapped)
+    assert not any(transient(error) for error in (ValueError("bad card"), FileNotFoundError(), NotImplementedError()))
+    for status, passes in (
+        (401, False),
+        (403, False),
+        (404, False),
+        (409, True),
+        (412, True),
+        (429, True),
+        (503, True),
+    ):
+        request = httpx2.Request("POST", "https://hub.example/api")
+        error = httpx2.HTTPStatusError("x", request=request, response=httpx2.Response(status, request=request))
+        assert transient(error) is passes, status
