@@ -123,6 +123,24 @@ def test_a_commit_that_landed_without_an_answer_is_found_and_not_sent_again(scen
     scene.expect_published()
 
 
+def test_a_commit_that_landed_is_tagged_even_where_somebody_has_changed_the_head_since(scene: Scene) -> None:
+    fault = once("POST commit", Fault("drop_after"))
+
+    def meanwhile(what: str, path: str) -> Fault | None:
+        landed = [c for c, t in scene.hub.repositories[NAME].titles.items() if t.startswith(f"Release {NEW} ")]
+        if what == "GET refs" and landed == [scene.hub.repositories[NAME].head]:
+            other = scene.hub.store(b"---\nlicense: mit\n---\n# edited by hand", lfs=False)
+            scene.hub.commit(NAME, {**scene.hub.files(NAME, "main"), "README.md": other}, "an edit by hand")
+        return fault(what, path)
+
+    scene.hub.faults = meanwhile
+    scene.publish()
+    repository = scene.hub.repositories[NAME]
+    assert repository.titles[repository.tags[NEW]].startswith(f"Release {NEW} ")
+    assert repository.titles[repository.head] == "an edit by hand"
+    assert scene.hub.counts()["POST commit"] == 1
+
+
 def test_a_rivals_commit_is_kept_and_ours_goes_on_top(scene: Scene) -> None:
     scene.hub.faults = once("POST commit", Fault("rival"))
     patience = patient()
