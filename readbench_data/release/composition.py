@@ -89,8 +89,8 @@ def _cells(row: dict[str, Any] | None) -> list[str]:
         return ["unknown"] * len(COLUMNS)
     relevant, imbalance = row["relevant_per_query"], row["imbalance"]
     return [
-        str(row["C"]),
-        str(row["T"]),
+        row["C"] or "-",
+        row["T"] or "-",
         str(row["classes"]),
         _text(row["corpus"]),
         str(row["queries"]),
