@@ -29,6 +29,9 @@ COMMANDS = {
 }
 
 
+HELP = ["-h", "--help"]
+
+
 class LazyGroup(click.Group):
     """Commands are imported when they are asked for."""
 
@@ -39,12 +42,13 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"readbench_data.cli.{COMMANDS[name]}"), name)
+        command.context_settings.setdefault("help_option_names", HELP)  # also where it is looked at without the group
         return command
 
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    context_settings={"help_option_names": HELP, "max_content_width": 110},
     epilog="Start with `readbench build`: it makes a small release from generated stand-ins, offline, in a minute. "
     "Then `readbench build --mirror DIR` on original files.",
 )
