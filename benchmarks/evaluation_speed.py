@@ -65,7 +65,7 @@ def dtw_d() -> Iterator[tuple[str, float, dict[str, Run], str]]:
 
     from readbench_data.evaluation.kernels.dtw_dependent import dtw_dependent
 
-    for c, nq, n, target in ((2, 40, 256, 4.0), (52, 10, 128, 5.0), (130, 5, 128, 5.0)):
+    for c, nq, n, target in ((2, 40, 256, 4.0), (52, 10, 256, 5.0), (130, 5, 256, 5.0)):
         rng = np.random.default_rng(0)
         x, y = walks(rng, nq, 256, c), walks(rng, n, 256, c)
         xc, yc = (np.ascontiguousarray(a.transpose(0, 2, 1)) for a in (x, y))
