@@ -114,7 +114,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         kinds={"file"},
         code_version=code_version("readbench_data.publish", "readbench_data.hub.publication"),
         check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
-        config_schema=PublishTo.to_config_schema(),
+        config_schema=PublishTo.to_fields_dict(),
         description="The release in a versioned local folder; with `to` in its run configuration also on the Hub, in "
         "a folder or in an object store, as `readbench publish` does it.",
     )
