@@ -36,6 +36,7 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
         documents = codes[: documents.size].reshape(documents.shape)
         queries = codes[documents.size :].reshape(queries.shape)
         size = len(words)
+    documents, queries = documents.astype(np.int32), queries.astype(np.int32)  # sorts twice as fast
     sorted_documents = np.sort(documents, axis=1)
     starts, docs, weights = _index(sorted_documents, size, k1, b)
     _score(np.sort(queries, axis=1), starts, docs, weights, out)
