@@ -227,7 +227,7 @@ def test_a_disk_that_is_full_is_one_clear_line_and_the_next_run_goes_on(lite: Bu
         }
 
 
-@pytest.mark.parametrize("after", [0, 1, 5, 9, 20])
+@pytest.mark.parametrize("after", [0, 1, 5, 9, 13])
 def test_a_write_that_fails_for_want_of_space_leaves_the_earlier_release(
     lite: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
