@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import inspect
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -28,7 +29,7 @@ RANDOM_STATES = (0, 1, 2)
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(ABC):
     """A scorer. The fields of a subclass are its parameters: one default for all datasets, none tuned.
 
     ``fit`` prepares what is learnt from this level's corpus (or from nothing), ``score`` uses it; the two are
@@ -40,16 +41,17 @@ class Method:
     stochastic: ClassVar[bool] = False
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        raise NotImplementedError
+        """The name on the board."""
 
     def fit(self, view: View) -> Any:
         """Whatever ``score`` needs from this level's corpus; by default nothing."""
         return None
 
+    @abstractmethod
     def score(self, view: View, fitted: Any) -> np.ndarray:
         """float [nq, n]: higher is more relevant, equal is a tie, -inf is last; never NaN."""
-        raise NotImplementedError
 
     def parts(self) -> Iterator[Method]:
         """The method itself and the methods it is built from."""

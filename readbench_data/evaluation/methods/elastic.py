@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -29,9 +30,9 @@ class _Pairwise(Method):
     def score(self, view: View, fitted: Any) -> np.ndarray:
         return -view.pairwise(self.key(), self.distances)
 
+    @abstractmethod
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         """float64 [nq, n]; inf where a pair has no channel in common."""
-        raise NotImplementedError
 
     @property
     def dtype(self) -> type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -40,8 +41,9 @@ class Embedder(Method):
         """The unit vectors at this level; what is learnt for them is learnt from this level's corpus."""
         return view.once(self.key(), lambda: self.embed(view))
 
+    @abstractmethod
     def embed(self, view: View) -> Vectors:
-        raise NotImplementedError
+        """The unit vectors of queries and corpus, made anew."""
 
     def fit(self, view: View) -> Vectors:
         return self.vectors(view)

@@ -9,6 +9,7 @@ Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; wh
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -32,13 +33,17 @@ class FrozenEmbedder(Embedder):
     checkpoint: str = ""
     device: str = "cpu"
 
+    @abstractmethod
     def load(self) -> Any:
         """The model, read from the checkpoint."""
-        raise NotImplementedError
 
+
+class SeriesEmbedder(FrozenEmbedder):
+    """An encoder that sees one channel at a time; a window is the mean over its channels."""
+
+    @abstractmethod
     def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
         """One vector a series: float [m, T] to float [m, d]."""
-        raise NotImplementedError
 
     def embed(self, view: View) -> Vectors:
         task = view.task
@@ -70,7 +75,7 @@ def _loaded(embedder: FrozenEmbedder) -> Any:
 
 
 @dataclass(frozen=True)
-class Chronos2(FrozenEmbedder):
+class Chronos2(SeriesEmbedder):
     """Chronos-2: mean of the context tokens; the register and the masked output token are left out (ours)."""
 
     checkpoint: str = "amazon/chronos-2"
@@ -88,7 +93,7 @@ class Chronos2(FrozenEmbedder):
 
 
 @dataclass(frozen=True)
-class MantisV2(FrozenEmbedder):
+class MantisV2(SeriesEmbedder):
     """MantisV2: series interpolated to ``length`` steps; third layer, class and mean tokens (its README's advice)."""
 
     checkpoint: str = "paris-noah/MantisV2"
@@ -116,7 +121,7 @@ class MantisV2(FrozenEmbedder):
 
 
 @dataclass(frozen=True)
-class TiRex(FrozenEmbedder):
+class TiRex(SeriesEmbedder):
     """TiRex: per layer the mean of the window's patches scaled to unit length, layers side by side (as its own
     embedding does, but pooled over channels by us). Licence: NXAI Community, with a revenue clause."""
 
@@ -139,7 +144,7 @@ class TiRex(FrozenEmbedder):
 
 
 @dataclass(frozen=True)
-class Fracast(FrozenEmbedder):
+class Fracast(SeriesEmbedder):
     """Fracast-0, a small forecaster whose weights are inside its package: exercises this path where the Hub cannot be
     reached; not a method of READ-Bench."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -73,9 +74,9 @@ class _Language(Reranker):
             out[q] = self.judge(endpoint, query, shown, view.corpus_labels[items].tolist())
         return out
 
+    @abstractmethod
     def judge(self, endpoint: Endpoint, query: str, shown: list[str], labels: list[str]) -> np.ndarray:
         """A value for each candidate, higher is better."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

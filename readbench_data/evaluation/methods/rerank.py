@@ -6,6 +6,7 @@ in every reranker that reads labels, since a Normal window is never relevant.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,9 +54,9 @@ class Reranker(Method):
         order[:, : self.pool] = np.take_along_axis(pool, np.argsort(-worth, axis=1, kind="stable"), axis=1)
         return scores_of(order)
 
+    @abstractmethod
     def worth(self, view: View, vectors: Vectors, pool: np.ndarray) -> np.ndarray:
         """A value [nq, m] for each item of each query's pool (positions [nq, m], best first): higher is better."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ class (a query never is Normal), so Normal windows come last. Needs ``pip instal
 from __future__ import annotations
 
 import importlib
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,9 +42,9 @@ class _Ridge(Method):
     supervision: ClassVar[str] = SUPERVISED
     stochastic: ClassVar[bool] = True
 
+    @abstractmethod
     def transforms(self, seed: int) -> list[Any]:
         """Unfitted transforms [n, C, T] -> [n, features]."""
-        raise NotImplementedError
 
     def fit(self, view: View) -> tuple[list[Any], Standardise, Any]:
         from sklearn.linear_model import RidgeClassifierCV

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -68,9 +69,9 @@ class _Words(Method):
         asked, documents = self.words(x, y)
         return bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
 
+    @abstractmethod
     def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Codes of one channel's queries [nq, T] and corpus [n, T]; anything learnt is learnt from the corpus."""
-        raise NotImplementedError
 
     def sizes(self, length: int) -> tuple[int, int]:
         """Sliding window and word length for windows of ``length`` steps."""
