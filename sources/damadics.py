@@ -318,7 +318,7 @@ SOURCE = Source(
         "Units (ours): events less than 510 s apart are one unit, so that no window of one unit shares a row with a "
         "window of another that holds a fault. `margin` is the window length less 1 and grows with it.",
         "Three tenths of each class's windows go to the query side (ours): f19 lies in two units, and with a quarter "
-        "or less both stay in the corpus. The printed 18 queries are not forced: our events leave more, of other classes, "
+        "or less both stay in the corpus. The printed 18 queries are not forced: our events leave more, "
         "so rel/q differs.",
         "27 October had 20 minutes of manual control at an unknown time: that day is unlabelled (ours).",
         "rca_target is the actuator, rca_affected its channels; the other two actuators are healthy then.",
