@@ -14,7 +14,7 @@ import pytest
 
 from readbench_data.evaluation import evaluate
 from readbench_data.evaluation.arrays import ArrayCache
-from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, SeriesEmbedder, MantisV2
+from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, MantisV2, SeriesEmbedder
 from readbench_data.evaluation.registry import method
 from readbench_data.evaluation.release_data import Release
 from readbench_data.evaluation.task import Task
