@@ -39,6 +39,7 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def forget() -> None:
     module._file.cache_clear()
     module._imports.cache_clear()
+    module.code_version.cache_clear()
 
 
 def test_the_closure_follows_imports_also_those_inside_functions(toy: Path) -> None:

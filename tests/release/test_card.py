@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import built
@@ -117,8 +119,17 @@ def test_what_was_set_is_called_ours_and_what_is_printed_is_not(release: Path) -
     assert "| `seed` | 42 | printed |" in text
 
 
+def croissant_library() -> ModuleType:
+    """mlcroissant, without the log handler it makes: that one closes the stream it found when logging is set up anew."""
+    library = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+    from absl import logging as absl_logging
+
+    absl_logging.get_absl_handler().python_handler.stream = sys.__stderr__
+    return library
+
+
 def test_croissant_validates_and_its_records_are_the_entries(release: Path, manifest: dict[str, Any]) -> None:
-    mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+    mlc = croissant_library()
     described = mlc.Dataset(str(release / "croissant.json"))
     assert described.metadata.ctx.issues.errors == set()
     stated = {f.id: f.sha256 for f in described.metadata.file_objects}
@@ -138,7 +149,7 @@ def test_croissant_has_the_standard_context_and_every_column(manifest: dict[str,
     assert made["version"] == manifest["version"]
     assert "miniatures" in made["description"]
     assert "exists" not in CONTEXT
-    mlc = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
+    mlc = croissant_library()
     from mlcroissant._src.core.rdf import make_context
 
     context = mlc.Context(conforms_to=made["conformsTo"])
