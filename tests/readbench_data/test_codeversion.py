@@ -67,6 +67,7 @@ def test_a_table_beside_a_module_counts_as_its_code(toy: Path) -> None:
     with_table = code_version("toyroom.reader")
     assert with_table != before[0]
     (toy / "tables" / "reader_channels.csv").write_text("b\n")
+    forget()
     assert code_version("toyroom.reader") not in {with_table, before[0]}
     assert code_version("toyroom.lonely") == before[1]
 

@@ -120,7 +120,7 @@ def test_what_was_set_is_called_ours_and_what_is_printed_is_not(release: Path) -
 
 
 def croissant_library() -> ModuleType:
-    """mlcroissant, without the log handler it makes: that one closes the stream it found when logging is set up anew."""
+    """mlcroissant, whose log handler would close the stream it found whenever logging is set up anew."""
     library = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     from absl import logging as absl_logging
 
