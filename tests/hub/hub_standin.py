@@ -64,7 +64,9 @@ class HubStandIn(ThreadingHTTPServer):
         self.blobs.mkdir(parents=True, exist_ok=True)
         self.repositories: dict[str, Repository] = {}
         self.lock = threading.RLock()
-        self.log: list[Asked] = []
+        self._log: list[Asked] = []
+        self._busy = 0
+        self._idle = threading.Condition()
         self.faults: Callable[[str, str], Fault | None] = lambda what, path: None
         self.before_commit: Callable[[], None] = lambda: None
         self.echo_secrets = False
@@ -81,6 +83,23 @@ class HubStandIn(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that is gone is no news here."""
+
+    @property
+    def log(self) -> list[Asked]:
+        """What was asked, once every request in hand is written down: a client has its answer a moment earlier."""
+        with self._idle:
+            self._idle.wait_for(lambda: self._busy == 0, timeout=5)
+        return self._log
+
+    def begin(self) -> None:
+        with self._idle:
+            self._busy += 1
+
+    def end(self, asked: Asked) -> None:
+        with self._idle:
+            self._log.append(asked)
+            self._busy -= 1
+            self._idle.notify_all()
 
     # -- state, as a reader sees it ------------------------------------------------------------------------------
 
@@ -103,7 +122,7 @@ class HubStandIn(ThreadingHTTPServer):
         """Back to an empty Hub; uploaded blobs stay, as on a real one."""
         with self.lock:
             self.repositories.clear()
-            self.log.clear()
+            self._log.clear()
             self.faults = lambda what, path: None
 
     # -- changes ----------------------------------------------------------------------------------------------------
@@ -163,8 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
         parts = urllib.parse.urlsplit(self.path)
         what = self._kind(parts.path)
         self.status: int | None = None
-        fault = self.server.faults(what, parts.path)
+        self.server.begin()
         try:
+            fault = self.server.faults(what, parts.path)
             if fault is not None:
                 self._go_wrong(fault, parts.path, before=True)
             if self.status is None:
@@ -176,7 +196,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             authorized = bool(self.headers.get("Authorization"))
-            self.server.log.append(Asked(what, self.path, self.status, len(body), authorized))
+            self.server.end(Asked(what, self.path, self.status, len(body), authorized))
 
     do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = do_any  # noqa: N815
 
