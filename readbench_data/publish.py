@@ -34,19 +34,8 @@ def publish_local(store: Store, version: str) -> dict[str, Any]:
         store.copy(f"{release}/{path}", f"{staging}/{path}")
     store.copy(f"{release}/{layout.MANIFEST}", f"{staging}/{layout.MANIFEST}")
     if staging != target:
-        _swap(store, staging, target)
+        store.swap(staging, target)
     return {**receipt, "unchanged": False}
-
-
-def _swap(store: Store, staging: str, target: str) -> None:
-    import os
-    import shutil
-
-    old = f"published/.replaced-{uuid.uuid4().hex[:8]}"
-    if store.exists(target):
-        os.rename(store.url(target), store.url(old))
-    os.rename(store.url(staging), store.url(target))
-    shutil.rmtree(store.url(old), ignore_errors=True)
 
 
 def _manifest(store: Store, folder: str) -> dict[str, Any]:

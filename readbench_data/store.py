@@ -120,6 +120,14 @@ class Store:
             while block := stream.read(1 << 22):
                 out.write(block)
 
+    def swap(self, staging: str, final: str) -> None:
+        """Put a finished local folder under its name; the one before it goes only when the new one is there."""
+        old = posixpath.join(posixpath.dirname(final), f".replaced-{uuid.uuid4().hex[:8]}")
+        if self.exists(final):
+            os.rename(self.url(final), self.url(old))
+        os.rename(self.url(staging), self.url(final))
+        shutil.rmtree(self.url(old), ignore_errors=True)
+
     def remove(self, path: str) -> None:
         """Remove a file or a folder with all it holds; nothing happens where there is none."""
         if self.exists(path):

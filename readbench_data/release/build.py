@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import uuid
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -101,7 +99,7 @@ def build_release(
             store.remove(f"{target}/{layout.MANIFEST}")
             raise
     if target != final:
-        _promote(store, staging, final)
+        store.swap(staging, final)
     return manifest
 
 
@@ -243,15 +241,6 @@ def _refuse_rewrite(store: Store, version: str, manifest: dict[str, Any]) -> Non
 def release_content(manifest: dict[str, Any]) -> str:
     """One hash for everything a release holds."""
     return digest({path: f["content_sha256"] for path, f in manifest["files"].items()})
-
-
-def _promote(store: Store, staging: str, final: str) -> None:
-    """Put a finished local folder under its name; the one before it goes only when the new one is there."""
-    old = f"release/.replaced-{uuid.uuid4().hex[:8]}"
-    if store.exists(final):
-        os.rename(store.url(final), store.url(old))
-    os.rename(store.url(staging), store.url(final))
-    shutil.rmtree(store.url(old), ignore_errors=True)
 
 
 def releases(store: Store) -> list[str]:
