@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.files import FileSet
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import compose
-from readbench_data.windowing import WindowPlan
 from sources.cats import CHANNELS, COLUMNS, SOURCE, parse_affected, plan
 from sources.formats.timed_table import read_blocks
 from sources.miniatures.cats import SHORTEST_GAP, TWO_AFFECTED, write
@@ -29,46 +24,8 @@ from sources.miniatures.cats import SHORTEST_GAP, TWO_AFFECTED, write
 OPTIONS = SOURCE.config.options
 EPOCH = np.datetime64("2023-01-01T00:00:00", "s")
 
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("cats", folder, "miniature")
-    chosen = {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: dict[str, Segment]) -> pl.DataFrame:
-    window_plan, rule = WindowPlan(SOURCE.config.length, SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("cats", s, window_plan, rule, SOURCE.labels) for s in cut.values()]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def drawn(windows: pl.DataFrame, config: BenchmarkConfig) -> pl.DataFrame:
-    labelled = windows.filter(pl.col("class_label").is_not_null())
-    about = labelled.select("entry_id", "class_label", "recording_id", own_unit="unit")
-    return compose(labelled, config, SOURCE.config).windows.join(about, on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("cats")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
+BENCH = Workbench(SOURCE)
+recordings, segments, index = BENCH.recordings, BENCH.segments, BENCH.index
 
 
 Row = tuple[int, int, str, str, object]
@@ -167,7 +124,7 @@ def test_the_miniature_is_the_same_for_the_same_seed(folder: Path, tmp_path: Pat
 
 
 def test_the_lite_profile_is_filled_and_only_the_lonely_category_has_no_query(windows: pl.DataFrame) -> None:
-    table = drawn(windows, LITE)
+    table = BENCH.composed(windows, LITE)[1]
     corpus, queries = table.filter(outcome="corpus"), table.filter(outcome="query")
     assert corpus.filter(pollution=0).height == 120
     assert corpus.filter(pl.col("class_label") == NORMAL).height == 30
@@ -437,12 +394,12 @@ def full_shape(folder: Path, anomalies: int) -> Path:
 
 
 def test_two_hundred_anomalies_fill_the_caps_and_fewer_do_not(tmp_path: Path) -> None:
-    table = drawn(index(segments(full_shape(tmp_path / "full", 200))), BenchmarkConfig())
+    table = BENCH.composed(index(segments(full_shape(tmp_path / "full", 200))), BenchmarkConfig())[1]
     corpus = table.filter(outcome="corpus")
     assert [corpus.filter(pl.col("pollution") <= rho).height for rho in (0, 10, 20)] == [1000, 1111, 1250]
     assert table.filter(outcome="query").height == 100
     assert table.filter(pl.col("class_label") != NORMAL)["class_label"].n_unique() == 13
-    fewer = drawn(index(segments(full_shape(tmp_path / "fewer", 60))), BenchmarkConfig())
+    fewer = BENCH.composed(index(segments(full_shape(tmp_path / "fewer", 60))), BenchmarkConfig())[1]
     assert fewer.filter(outcome="corpus", pollution=0).height < 1000
 
 

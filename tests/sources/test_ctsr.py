@@ -4,69 +4,25 @@ from __future__ import annotations
 
 import csv
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.errors import BadInput, NoData
 from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
 from sources.ctsr import SOURCE, read_tsv, true_lengths, ucr_sets
 from sources.miniatures.ctsr import write
 
 OPTIONS = SOURCE.config.options
 
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("ctsr", folder, "miniature")
-    chosen = {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: dict[str, Segment]) -> pl.DataFrame:
-    plan, rule = WindowPlan(SOURCE.config.length), Rule(SOURCE.rule)
-    tables = [index_segment("ctsr", s, plan, rule, SOURCE.labels) for s in cut.values()]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def composed(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, pl.DataFrame]:
-    """The composition, and its windows with the recording and class of each."""
-    result = compose(windows.filter(pl.col("class_label").is_not_null()), config, SOURCE.config)
-    about = windows.select("entry_id", "recording_id", "class_label", own_unit="unit")
-    return result, result.windows.join(about, on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("ctsr")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
+BENCH = Workbench(SOURCE)
+recordings, segments, index, composed = BENCH.recordings, BENCH.segments, BENCH.index, BENCH.composed
 
 
 @pytest.fixture(scope="module")

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Counts, Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.curation import curate
 from readbench_data.errors import BadInput, NoData
 from readbench_data.files import FileSet
-from readbench_data.index import index_segment
 from readbench_data.labeling import Rule, apply_rule, count_votes
 from readbench_data.recording import Recording, UnitSpans
-from readbench_data.sampling import Composition, compose
+from readbench_data.sampling import Composition
 from readbench_data.windowing import WindowPlan
 from sources.damadics import ARCHIVES, CHANNELS, EVENTS, FAULTS, SOURCE, _evidence
 from sources.miniatures import damadics as miniature
@@ -27,41 +26,17 @@ CONFIG = SOURCE.config
 PLAN, RULE = WindowPlan(CONFIG.length, CONFIG.stride), Rule(SOURCE.rule)
 FAULT_DAYS = ("30102001", "09112001", "17112001", "20112001")
 
-
-def read(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("damadics", folder, "miniature")
-    chosen = {**CONFIG.options, **options}
-    return SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
+BENCH = Workbench(SOURCE)
+read, index = BENCH.recordings, BENCH.indexed
 
 
-def index(recording: Recording) -> pl.DataFrame:
-    tables = [index_segment("damadics", s, PLAN, RULE, SOURCE.labels) for s in curate(recording, SOURCE.curation)]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def draw(frame: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, dict[str, int], dict[str, int]]:
+def draw(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, Counts, Counts]:
     """The composition, and the anomalies of the corpus and the queries by fault code."""
-    labelled = frame.filter(pl.col("class_label").is_not_null())
-    drawn = compose(labelled, config, CONFIG)
-    joined = labelled.select("entry_id", "class_label").join(drawn.windows, on="entry_id")
-    faults = joined.filter(pl.col("class_label") != "Normal").with_columns(code=pl.col("class_label").str.slice(0, 3))
-    counts = [
-        dict(faults.filter(pl.col("outcome") == o).group_by("code").len().sort("code").iter_rows())
-        for o in ("corpus", "query")
-    ]
-    return drawn, counts[0], counts[1]
+    result, corpus, queries = BENCH.drawn(windows, config)
+    return result, {label[:3]: n for label, n in corpus.items()}, {label[:3]: n for label, n in queries.items()}
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("damadics")
-    miniature.write(path)
-    return path
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def unpacked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The members of the archives, as an unpacked mirror holds them."""
     path = tmp_path_factory.mktemp("damadics_unpacked")
@@ -69,16 +44,6 @@ def unpacked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         with zipfile.ZipFile(archive) as opened:
             opened.extractall(path)
     return path / "Lublin_all_data"
-
-
-@pytest.fixture(scope="session")
-def mini(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in read(folder)}
-
-
-@pytest.fixture(scope="session")
-def mini_index(mini: dict[str, Recording]) -> pl.DataFrame:
-    return pl.concat([index(r) for r in mini.values()])
 
 
 def lines(path: Path) -> list[list[str]]:
@@ -104,18 +69,18 @@ def test_same_seed_writes_the_same_bytes(unpacked: Path) -> None:
     assert miniature._text("01112001", [], 1).encode() != (unpacked / "01112001.txt").read_bytes()
 
 
-def test_days_are_missing_from_the_calendar(mini: dict[str, Recording]) -> None:
-    assert list(mini) == ["27102001", "30102001", "01112001", "09112001", "17112001", "20112001"]
+def test_days_are_missing_from_the_calendar(made: dict[str, Recording]) -> None:
+    assert list(made) == ["27102001", "30102001", "01112001", "09112001", "17112001", "20112001"]
 
 
-def test_every_event_of_the_table_is_there(mini: dict[str, Recording]) -> None:
-    ids = [int(e.event_id) for r in mini.values() for e in r.evidence.spans]
+def test_every_event_of_the_table_is_there(made: dict[str, Recording]) -> None:
+    ids = [int(e.event_id) for r in made.values() for e in r.evidence.spans]
     assert sorted(ids) == list(range(1, 20))
 
 
-def test_one_actuator_is_faulty_and_the_others_look_healthy(mini: dict[str, Recording]) -> None:
+def test_one_actuator_is_faulty_and_the_others_look_healthy(made: dict[str, Recording]) -> None:
     """Event 14: a bypass of actuator 3 opens, its flow rises; the flows of the other two stay."""
-    recording = mini["30102001"]
+    recording = made["30102001"]
     event = next(e for e in recording.evidence.spans if e.event_id == "14")
     inside, before = recording.values[event.start + 60 : event.stop], recording.values[: event.start - 100]
     shift = np.abs(inside.mean(axis=0) - before.mean(axis=0)) / before.std(axis=0)
@@ -124,9 +89,9 @@ def test_one_actuator_is_faulty_and_the_others_look_healthy(mini: dict[str, Reco
     assert max(shift[flow["1"]], shift[flow["2"]]) < 2
 
 
-def test_valve_of_actuator_1_is_commanded_in_percent_of_closing(mini: dict[str, Recording]) -> None:
+def test_valve_of_actuator_1_is_commanded_in_percent_of_closing(made: dict[str, Recording]) -> None:
     """A flow past the valve makes the controller close it: CV falls for actuator 3 and rises for actuator 1."""
-    recording = mini["30102001"]
+    recording = made["30102001"]
     for number, channel, sign in (("1", "LC51_03CV", 1), ("14", "LC74_20CV", -1)):
         event = next(e for e in recording.evidence.spans if e.event_id == number)
         series = recording.values[:, CHANNELS.index(channel)]
@@ -134,27 +99,27 @@ def test_valve_of_actuator_1_is_commanded_in_percent_of_closing(mini: dict[str, 
         assert np.sign(change) == sign
 
 
-def test_miniature_fills_the_lite_profile(mini_index: pl.DataFrame) -> None:
-    drawn, corpus, queries = draw(mini_index, LITE)
+def test_miniature_fills_the_lite_profile(windows: pl.DataFrame) -> None:
+    drawn, corpus, queries = draw(windows, LITE)
     assert sum(corpus.values()) == 120
     assert sum(queries.values()) == 20
     assert set(corpus) == set(queries) == {"f16", "f17", "f18", "f19"}
     assert drawn.shortfall == {10: 0, 20: 0}
 
 
-def test_values_derived_again_from_the_text(unpacked: Path, mini: dict[str, Recording]) -> None:
-    frame = index(mini["17112001"])
+def test_values_derived_again_from_the_text(unpacked: Path, made: dict[str, Recording]) -> None:
+    frame = index(made["17112001"])
     row = frame.row(40, named=True)
     cells = lines(unpacked / "17112001.txt")[row["context_start"] : row["context_stop"]]
     again = np.array([[float(c) for c in line[1:]] for line in cells], np.float32)
-    np.testing.assert_array_equal(mini["17112001"].values[row["start"] : row["stop"]].astype(np.float32), again)
+    np.testing.assert_array_equal(made["17112001"].values[row["start"] : row["stop"]].astype(np.float32), again)
     assert row["time_start"] == "2001-11-17T15:05:04"  # 53,024 + 40 * 32 = 54,304 s
     assert int(cells[0][0]) == 54_304
 
 
-def test_nan_text_is_filled_and_counted(mini: dict[str, Recording]) -> None:
+def test_nan_text_is_filled_and_counted(made: dict[str, Recording]) -> None:
     """The first 40 seconds of D51_01 are missing: filled from second 41."""
-    recording = mini["01112001"]
+    recording = made["01112001"]
     assert np.isnan(recording.values[:40, 9 + 1]).all()
     first = index(recording).row(0, named=True)
     assert first["filled_fraction"] == pytest.approx(40 / (256 * 32))
@@ -165,10 +130,10 @@ def test_nan_text_is_filled_and_counted(mini: dict[str, Recording]) -> None:
 # Labels
 
 
-def test_f19_events_are_shorter_than_a_window_and_still_get_windows(mini_index: pl.DataFrame) -> None:
+def test_f19_events_are_shorter_than_a_window_and_still_get_windows(windows: pl.DataFrame) -> None:
     f19 = [e for e in EVENTS if e.code == "f19"]
     assert all(e.end is not None and e.end - e.start < 256 for e in f19)
-    windows = mini_index.filter(pl.col("class_label") == FAULTS["f19"])
+    windows = windows.filter(pl.col("class_label") == FAULTS["f19"])
     assert windows.height == 32
     assert set(windows["event_id"]) == {"10", "11", "12", "19"}
     assert (windows["event_coverage"] > 0.5).all()
@@ -176,28 +141,28 @@ def test_f19_events_are_shorter_than_a_window_and_still_get_windows(mini_index: 
     assert normal_majority.height > 20
 
 
-def test_rca_names_the_actuator_and_its_channels(mini_index: pl.DataFrame) -> None:
-    row = mini_index.filter(pl.col("event_id") == "7").row(0, named=True)
+def test_rca_names_the_actuator_and_its_channels(windows: pl.DataFrame) -> None:
+    row = windows.filter(pl.col("event_id") == "7").row(0, named=True)
     assert row["rca_target"] == "actuator 1"
     assert row["rca_affected"] == ["P51_05", "P51_06", "T51_01", "F51_01", "LC51_03CV", "LC51_03X", "LC51_03PV"]
-    normal = mini_index.filter(pl.col("class_label") == "Normal").row(0, named=True)
+    normal = windows.filter(pl.col("class_label") == "Normal").row(0, named=True)
     assert normal["rca_target"] is None
     assert normal["rca_affected"] == []
 
 
-def test_neighbouring_events_are_one_unit(mini: dict[str, Recording], mini_index: pl.DataFrame) -> None:
-    units = {unit for r in mini.values() for unit in (r.unit.names if isinstance(r.unit, UnitSpans) else [r.unit])}
+def test_neighbouring_events_are_one_unit(made: dict[str, Recording], windows: pl.DataFrame) -> None:
+    units = {unit for r in made.values() for unit in (r.unit.names if isinstance(r.unit, UnitSpans) else [r.unit])}
     assert {u.partition("/event-")[2] for u in units if "/event-" in u} == {
         "14", "1", "2", "4-3", "15-16", "8-9-5", "10-11", "6-12-17-18-19", "7", "13",
     }  # fmt: skip
-    crossing = mini_index.filter(pl.col("reason") == "crosses_units")
+    crossing = windows.filter(pl.col("reason") == "crosses_units")
     faulty = crossing["votes"].list.eval(pl.element().struct.field("code") != "normal").list.any()
     assert crossing.height > 0
     assert not faulty.any()
 
 
-def test_no_two_units_share_a_row(mini_index: pl.DataFrame) -> None:
-    kept = mini_index.filter(pl.col("class_label").is_not_null()).sort("recording_id", "row_start")
+def test_no_two_units_share_a_row(windows: pl.DataFrame) -> None:
+    kept = windows.filter(pl.col("class_label").is_not_null()).sort("recording_id", "row_start")
     fault_units = kept.filter(pl.col("unit").str.contains("/event-"))
     for _, day in kept.group_by("recording_id"):
         for (unit,), own in fault_units.join(day, on="entry_id", how="semi").group_by("unit"):
@@ -214,8 +179,8 @@ def test_fault_numbers_follow_the_later_list() -> None:
     assert "pressure change across the valve" in FAULTS["f17"]
 
 
-def test_event_13_is_open(mini: dict[str, Recording], folder: Path) -> None:
-    event = next(e for e in mini["20112001"].evidence.spans if e.event_id == "13")
+def test_event_13_is_open(made: dict[str, Recording], folder: Path) -> None:
+    event = next(e for e in made["20112001"].evidence.spans if e.event_id == "13")
     assert event.start + 36_992 == 44_400
     assert event.stop + 36_992 == 86_400
     closed = {r.recording_id: r for r in read(folder, open_event_end=45_002)}["20112001"]
@@ -234,8 +199,8 @@ def test_end_of_an_event_is_its_last_second_unless_set_otherwise(folder: Path) -
     assert (length(True), length(False)) == (15, 14)
 
 
-def test_f19_of_actuator_2_has_a_fault_free_flow(mini: dict[str, Recording]) -> None:
-    recording = mini["17112001"]
+def test_f19_of_actuator_2_has_a_fault_free_flow(made: dict[str, Recording]) -> None:
+    recording = made["17112001"]
     for number in ("10", "11", "12"):
         event = next(e for e in recording.evidence.spans if e.event_id == number)
         assert event.rca_target == "actuator 2"
@@ -253,15 +218,15 @@ def test_every_part_has_its_own_address() -> None:
     assert all(f.unpack and f.sha256 for f in SOURCE.remote)
 
 
-def test_first_line_is_data(unpacked: Path, mini: dict[str, Recording]) -> None:
+def test_first_line_is_data(unpacked: Path, made: dict[str, Recording]) -> None:
     first = lines(unpacked / "30102001.txt")[0]
     assert first[0] == "56480"
-    assert mini["30102001"].values[0].tolist() == [float(c) for c in first[1:]]
-    assert mini["30102001"].first_row == 0
+    assert made["30102001"].values[0].tolist() == [float(c) for c in first[1:]]
+    assert made["30102001"].first_row == 0
 
 
-def test_manual_control_of_27_october_is_not_normal(folder: Path, mini: dict[str, Recording]) -> None:
-    assert set(index(mini["27102001"])["reason"]) == {"unlabelled"}
+def test_manual_control_of_27_october_is_not_normal(folder: Path, made: dict[str, Recording]) -> None:
+    assert set(index(made["27102001"])["reason"]) == {"unlabelled"}
     trusted = {r.recording_id: r for r in read(folder, unlabelled_days=[])}["27102001"]
     assert set(index(trusted)["class_label"]) == {"Normal"}
 
@@ -273,15 +238,15 @@ def test_simulated_dablib_data_is_not_read(realdata: Callable[[str], Path]) -> N
         SOURCE.locate(files, CONFIG.options)
 
 
-def test_events_of_the_table_are_sorted_by_time(mini: dict[str, Recording]) -> None:
+def test_events_of_the_table_are_sorted_by_time(made: dict[str, Recording]) -> None:
     order = [e.number for e in EVENTS]
     assert order.index("3") < order.index("4")
-    ids = [e.event_id for e in mini["09112001"].evidence.spans]
+    ids = [e.event_id for e in made["09112001"].evidence.spans]
     assert ids == ["2", "4", "3", "15", "16"]
 
 
-def test_labels_name_one_actuator_of_three(mini: dict[str, Recording]) -> None:
-    targets = {e.event_id: e.rca_target for r in mini.values() for e in r.evidence.spans}
+def test_labels_name_one_actuator_of_three(made: dict[str, Recording]) -> None:
+    targets = {e.event_id: e.rca_target for r in made.values() for e in r.evidence.spans}
     assert {targets[e.number] for e in EVENTS} == {"actuator 1", "actuator 2", "actuator 3"}
     assert all(targets[e.number] == f"actuator {e.actuator}" for e in EVENTS)
 
@@ -342,9 +307,9 @@ def test_sizes_move_with_the_events() -> None:
 # Layouts
 
 
-def test_unpacked_days_read_as_the_archives_do(unpacked: Path, mini: dict[str, Recording]) -> None:
+def test_unpacked_days_read_as_the_archives_do(unpacked: Path, made: dict[str, Recording]) -> None:
     for recording in read(unpacked):
-        np.testing.assert_array_equal(recording.values, mini[recording.recording_id].values)
+        np.testing.assert_array_equal(recording.values, made[recording.recording_id].values)
         assert recording.source_file == f"{recording.recording_id}.txt"
 
 

@@ -14,18 +14,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.curation import CurationReport, Segment, curate
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
+from readbench_data.files import FileSet
 from readbench_data.recording import Clock, Event, Evidence, Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
 from sources.exathlon import CHANNELS, COMPONENT, LABELS, SOURCE, TRACES
 from sources.formats.exathlon_csv import metric_name, to_grids
 from sources.formats.exathlon_truth import read_ground_truth
@@ -35,54 +31,8 @@ from sources.miniatures import exathlon as mini
 HEAD = "trace_name,trace_type,anomaly_type,anomaly_details,root_cause_start,root_cause_end,extended_effect_end"
 T0 = 1_528_000_000
 
-
-def located(folder: Path, **options: object) -> tuple[FileSet, Located]:
-    files = FileSet("exathlon", folder, "mirror")
-    return files, SOURCE.locate(files, {**SOURCE.config.options, **options})
-
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files, found = located(folder, **options)
-    yield from SOURCE.read(files, found, {**SOURCE.config.options, **options})
-
-
-def segments(folder: Path, report: CurationReport | None = None, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation, report)}
-
-
-def index(cut: Sequence[Segment], stride: int | None = None) -> pl.DataFrame:
-    plan, rule = WindowPlan(SOURCE.config.length, stride or SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("exathlon", s, plan, rule, SOURCE.labels) for s in cut]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def composed(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, pl.DataFrame]:
-    result = compose(windows.filter(pl.col("class_label").is_not_null()), config, SOURCE.config)
-    return result, result.windows.join(windows.select("entry_id", "recording_id", "class_label"), on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("exathlon")
-    mini.write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def made(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in recordings(folder)}
-
-
-@pytest.fixture(scope="module")
-def cut(made: dict[str, Recording]) -> dict[str, Segment]:
-    return {s.recording_id: s for r in made.values() for s in curate(r, SOURCE.curation)}
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(list(cut.values()))
+BENCH = Workbench(SOURCE)
+located, recordings, segments, index = BENCH.located, BENCH.recordings, BENCH.segments, BENCH.index
 
 
 def csv_of(folder: Path, trace: str) -> pd.DataFrame:
@@ -286,7 +236,7 @@ def test_trap_11_split_archive_is_read_and_python_cannot(folder: Path, made: dic
     with pytest.raises(zipfile.BadZipFile):
         zipfile.ZipFile(parts[-1]).read("4_0_100000_32.csv")
     assert made["4_0_100000_32"].steps == 2200
-    _, found = located(folder)
+    found = located(folder)
     assert [Path(p).suffix for p in found.inputs if "4_0_100000_32" in p] == [".z01", ".z02", ".zip"]
 
 
@@ -337,7 +287,7 @@ def test_concurrent_traces_share_node_metrics_and_a_unit(made: dict[str, Recordi
 
 def test_a_unit_is_never_on_both_sides_and_every_class_has_a_query(windows: pl.DataFrame) -> None:
     for config in (LITE, BenchmarkConfig()):
-        result, drawn = composed(windows, config)
+        result, drawn = BENCH.composed(windows, config)
         assert drawn.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
         assert result.without_query == {}
         assert result.shortfall == {10: 0, 20: 0}
@@ -412,11 +362,11 @@ def test_normal_windows_of_undisturbed_traces_lie_end_to_end(windows: pl.DataFra
 
 
 def test_partial_data_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
-    _, found = located(folder)
+    found = located(folder)
     assert found.missing == ("75 of the 93 traces (20 of them disturbed)",)
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
     put(tmp_path, "1_4_1000_1", trace_text(range(300)))
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.inputs == ("data/raw/app1/1_0_10000_17.zip",)
     assert "no ground truth" in found.ignored["data/raw/app1/1_4_1000_1.zip"]
     assert found.missing[0] == "ground_truth.zip"
@@ -433,7 +383,7 @@ def test_a_plain_csv_and_a_second_copy(tmp_path: Path) -> None:
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "1_0_10000_17.csv").write_text("\n".join(trace_text(range(300))))
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.ignored["other/1_0_10000_17.csv"].startswith("another copy of data/raw")
     (tmp_path / "data/raw/app1/1_0_10000_17.zip").unlink()
     assert next(recordings(tmp_path)).steps == 300
@@ -462,7 +412,7 @@ def test_split_archive_with_a_missing_part(folder: Path, tmp_path: Path) -> None
     assert "4_0_100000_32.zip: is the last of 3 parts, and 4_0_100000_32.z02 is missing" in broken(tmp_path)
     (tmp_path / "4_0_100000_32.zip").unlink()
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert "last part (.zip) is missing" in found.ignored["4_0_100000_32.z01"]
 
 
@@ -585,7 +535,7 @@ def test_real_traces_give_their_normal_windows(real: dict[str, Recording], reald
     windows = index(cut)
     assert windows["class_label"].to_list() == ["Normal"] * 44
     assert all(np.isfinite(s.values).all() for s in cut)
-    _, found = located(realdata("exathlon"))
+    found = located(realdata("exathlon"))
     assert found.missing == ("89 of the 93 traces (34 of them disturbed)",)
 
 
@@ -648,7 +598,7 @@ def test_full_shape_gives_the_printed_row(realdata: Callable[[str], Path]) -> No
     kept = windows.filter(pl.col("class_label").is_not_null() & (pl.col("class_label") != "Normal"))
     assert kept["class_label"].n_unique() == printed.classes
     assert set(kept["channels"].list.len()) == {int(printed.channels)}
-    result, drawn = composed(windows, BenchmarkConfig())
+    result, drawn = BENCH.composed(windows, BenchmarkConfig())
     counts = dict(drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len().iter_rows())
     assert (counts["corpus"], *(counts["corpus"] + n for n in result.wanted.values())) == printed.corpus
     assert counts["query"] == printed.queries
@@ -658,6 +608,6 @@ def test_full_shape_gives_the_printed_row(realdata: Callable[[str], Path]) -> No
 def test_full_shape_with_fewer_faults_gives_smaller_sets(realdata: Callable[[str], Path]) -> None:
     faults = read_ground_truth(next(realdata("exathlon").rglob("ground_truth.zip")), tuple(LABELS.classes))
     windows = index(list(full_shape([f for f in faults if f.row % 3 == 0])))
-    _, drawn = composed(windows, BenchmarkConfig())
+    _, drawn = BENCH.composed(windows, BenchmarkConfig())
     counts = dict(drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len().iter_rows())
     assert counts["corpus"] < 1000

@@ -5,75 +5,25 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import CurationReport, Segment, curate
+from readbench_data.curation import CurationReport, Segment
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
+from readbench_data.files import FileSet
 from readbench_data.recording import Recording, UnitSpans
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
 from sources.hai import CHANNELS, HEADER, LABELS, SOURCE, TABLES
 from sources.miniatures.hai import SKIPPED, TEST_START, TRAIN, schedule, write
 
-
-def located(folder: Path, **options: object) -> tuple[FileSet, Located]:
-    files = FileSet("hai", folder, "mirror")
-    return files, SOURCE.locate(files, {**SOURCE.config.options, **options})
-
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files, found = located(folder, **options)
-    yield from SOURCE.read(files, found, {**SOURCE.config.options, **options})
-
-
-def segments(folder: Path, report: CurationReport | None = None, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation, report)}
-
-
-def index(cut: dict[str, Segment], stride: int | None = None) -> pl.DataFrame:
-    plan, rule = WindowPlan(SOURCE.config.length, stride or SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("hai", s, plan, rule, SOURCE.labels) for s in cut.values()]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def composed(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, pl.DataFrame]:
-    result = compose(windows.filter(pl.col("class_label").is_not_null()), config, SOURCE.config)
-    return result, result.windows.join(windows.select("entry_id", "recording_id", "class_label"), on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("hai")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def made(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in recordings(folder)}
-
-
-@pytest.fixture(scope="module")
-def cut(made: dict[str, Recording]) -> dict[str, Segment]:
-    return {s.recording_id: s for r in made.values() for s in curate(r, SOURCE.curation)}
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
+BENCH = Workbench(SOURCE)
+located, recordings, segments, index = BENCH.located, BENCH.recordings, BENCH.segments, BENCH.index
 
 
 def manual() -> dict[str, dict[str, str]]:
@@ -225,7 +175,7 @@ def test_trap_1_train_has_no_fault_so_attacks_are_split(windows: pl.DataFrame) -
     train = windows.filter(pl.col("recording_id").str.starts_with("train"))
     assert set(train["class_label"]) == {"Normal"}
     assert set(train["native_split"]) == {"train"}
-    _, drawn = composed(windows, BenchmarkConfig())
+    _, drawn = BENCH.composed(windows, BenchmarkConfig())
     queries = drawn.filter(pl.col("outcome") == "query")
     assert queries["recording_id"].str.starts_with("test").all()
     assert drawn.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
@@ -346,7 +296,7 @@ def test_missing_values_are_filled_forward(tmp_path: Path) -> None:
 
 
 def test_trap_5_header_of_another_version_is_refused(folder: Path, tmp_path: Path) -> None:
-    _, found = located(folder)
+    found = located(folder)
     assert found.ignored["hai-22.04/test1.csv.gz"] == "HAI 22.04 (88 columns); only 21.03 has the 79 points"
     assert len(found.inputs) == 9
     put(tmp_path, ";".join(["time", *(f"c{i}" for i in range(62))]).encode(), "hai-20.07/train1.csv.gz")
@@ -358,7 +308,7 @@ def test_the_manuals_timetable_serves_where_the_files_bring_none(tmp_path: Path)
     data = rows(2000, start="2020-07-07T15:20:00", attack=(911, 1103))
     with pytest.raises(BadInput, match="attack A102 of the timetable"):
         segments(put(tmp_path, data))
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.inputs == ("hai-21.03/test1.csv.gz",)
     assert "test5.csv.gz" in found.missing
     assert len(found.missing) == 7
@@ -371,7 +321,7 @@ def test_timetable_that_names_a_missing_file(tmp_path: Path) -> None:
         "A101,test1,2020-07-07 15:35,100,P1-PC,P1_B2016",
         "A901,test9,2020-07-07 15:35,100,P1-PC,P1_B2016",
     )
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert "test9.csv.gz (named in the timetable)" in found.missing
     assert [r.recording_id for r in recordings(tmp_path)] == ["test1"]
 
@@ -379,7 +329,7 @@ def test_timetable_that_names_a_missing_file(tmp_path: Path) -> None:
 def test_plain_csv_and_a_second_copy(tmp_path: Path) -> None:
     small(tmp_path)
     put(tmp_path, rows(attack=(311, 411)), "unpacked/test1.csv")
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.ignored["unpacked/test1.csv"] == "another copy of hai-21.03/test1.csv.gz"
     (tmp_path / "hai-21.03/test1.csv.gz").unlink()
     assert next(recordings(tmp_path)).steps == 900
@@ -511,7 +461,7 @@ def test_full_shape_against_the_printed_row(windows: pl.DataFrame) -> None:
     assert faults["class_label"].n_unique() == printed.classes == len(set(LABELS.classes.values()))
     assert set(windows["channels"].list.len()) == {int(printed.channels)}
     assert SOURCE.config.length == printed.length
-    result, drawn = composed(windows, BenchmarkConfig())
+    result, drawn = BENCH.composed(windows, BenchmarkConfig())
     counts = dict(drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len().iter_rows())
     assert counts["corpus"] + counts["query"] == len(faults) == 414
     assert result.wanted == {10: round(counts["corpus"] / 9), 20: round(counts["corpus"] / 4)}
@@ -521,7 +471,7 @@ def test_sizes_follow_the_source(cut: dict[str, Segment]) -> None:
     few = {key: segment for key, segment in cut.items() if key != "test5"}
     less, coarse = index(few), index(cut, stride=64)
     for windows in (less, coarse):
-        _, drawn = composed(windows, LITE)
+        _, drawn = BENCH.composed(windows, LITE)
         faults = windows.filter(pl.col("class_label").is_not_null() & (pl.col("class_label") != "Normal"))
         assert 150 < len(faults) < 350
         assert drawn.filter(pl.col("outcome") == "query").height > 0

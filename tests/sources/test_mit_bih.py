@@ -10,52 +10,20 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import BenchmarkConfig
-from readbench_data.curation import curate
 from readbench_data.errors import BadInput, NoData
 from readbench_data.files import FileSet
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
 from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
 from sources.miniatures import mit_bih as miniature
 from sources.mit_bih import AAMI_CLASSES, NON_BEATS, PUBLISHED, RECORDS, SOURCE, _flutter
 
 CONFIG = SOURCE.config
 
-
-def recordings(folder: Path) -> dict[str, Recording]:
-    files = FileSet("mit_bih", folder, "miniature")
-    return {r.recording_id: r for r in SOURCE.read(files, SOURCE.locate(files, {}), {})}
-
-
-def index(recording: Recording) -> pl.DataFrame:
-    plan, rule = WindowPlan(CONFIG.length, CONFIG.stride), Rule(SOURCE.rule)
-    tables = [index_segment("mit_bih", s, plan, rule, SOURCE.labels) for s in curate(recording, SOURCE.curation)]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def draw(frame: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, dict[str, int], dict[str, int]]:
-    """The composition, and the anomalies of the corpus and the queries by class."""
-    labelled = frame.filter(pl.col("class_label").is_not_null())
-    drawn = compose(labelled, config, CONFIG)
-    joined = labelled.select("entry_id", "class_label").join(drawn.windows, on="entry_id")
-    by_class = {
-        outcome: dict(
-            joined.filter((pl.col("outcome") == outcome) & (pl.col("class_label") != "Normal"))
-            .group_by("class_label")
-            .len()
-            .iter_rows()
-        )
-        for outcome in ("corpus", "query")
-    }
-    return drawn, by_class["corpus"], by_class["query"]
+BENCH = Workbench(SOURCE)
+recordings, index, draw = BENCH.by_id, BENCH.indexed, BENCH.drawn
 
 
 def decode_212(data: bytes) -> np.ndarray:
@@ -67,29 +35,12 @@ def decode_212(data: bytes) -> np.ndarray:
     return np.where(pairs > 2047, pairs - 4096, pairs)
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("mit_bih")
-    miniature.write(path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def mini(folder: Path) -> dict[str, Recording]:
-    return recordings(folder)
-
-
-@pytest.fixture(scope="session")
-def mini_index(mini: dict[str, Recording]) -> pl.DataFrame:
-    return pl.concat([index(r) for r in mini.values()])
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def real_folder(realdata: Callable[[str], Path]) -> Path:
     return realdata("mit_bih")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def real(real_folder: Path) -> dict[str, tuple[Recording, pl.DataFrame]]:
     return {name: (r, index(r)) for name, r in recordings(real_folder).items()}
 
@@ -105,24 +56,24 @@ def test_same_seed_writes_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "other" / "100.dat").read_bytes() != (folder / "100.dat").read_bytes()
 
 
-def test_miniature_shows_every_defect(folder: Path, mini: dict[str, Recording], mini_index: pl.DataFrame) -> None:
+def test_miniature_shows_every_defect(folder: Path, made: dict[str, Recording], windows: pl.DataFrame) -> None:
     header = (folder / "114.hea").read_bytes()
     assert b"\r\n" in header
     assert header.index(b" V5\r\n") < header.index(b" MLII\r\n")
     assert re.search(rb"212 200 11 1024", header)
     assert re.search(rb"\n# ", header)
-    beats = {r: {s.code for s in m.evidence.spans} for r, m in mini.items()}
+    beats = {r: {s.code for s in m.evidence.spans} for r, m in made.items()}
     assert beats["102"] >= {"/", "f"}
     assert set().union(*beats.values()) == set(SOURCE.labels.classes)
     assert set(miniature.CODES) == set(SOURCE.labels.classes) | NON_BEATS
-    voted = mini_index["votes"].list.eval(pl.element().struct.field("count").sum()).list.first().fill_null(0)
+    voted = windows["votes"].list.eval(pl.element().struct.field("count").sum()).list.first().fill_null(0)
     assert {0, 1, 2, 3} <= set(voted.to_list())
-    carriers = mini_index.filter(pl.col("class_label") == "F").group_by("unit").len().sort("len", descending=True)
+    carriers = windows.filter(pl.col("class_label") == "F").group_by("unit").len().sort("len", descending=True)
     shares = carriers["len"].to_list()
     assert sum(shares[:2]) > 0.7 * sum(shares)
-    kinds = [{v["class_label"] for v in votes} for votes in mini_index["votes"].to_list()]
+    kinds = [{v["class_label"] for v in votes} for votes in windows["votes"].to_list()]
     assert {"Normal", "V"} in kinds
-    assert "ambiguous" in mini_index["reason"].to_list()
+    assert "ambiguous" in windows["reason"].to_list()
 
 
 def test_checksum_list_names_files_that_are_not_there(folder: Path) -> None:
@@ -133,39 +84,39 @@ def test_checksum_list_names_files_that_are_not_there(folder: Path) -> None:
     assert all(hashlib.sha256((folder / n).read_bytes()).hexdigest() == listed[n] for n in there)
 
 
-def test_miniature_fills_the_lite_profile(mini_index: pl.DataFrame) -> None:
-    drawn, corpus, queries = draw(mini_index, BenchmarkConfig(corpus_cap=120, query_cap=20))
+def test_miniature_fills_the_lite_profile(windows: pl.DataFrame) -> None:
+    drawn, corpus, queries = draw(windows, BenchmarkConfig(corpus_cap=120, query_cap=20))
     assert sum(corpus.values()) == 120
     assert sum(queries.values()) == 20
     assert set(corpus) == set(queries) == {"S", "V", "F", "Q"}
     assert drawn.shortfall == {10: 0, 20: 0}
 
 
-def test_lane_reads_what_the_miniature_wrote(folder: Path, mini: dict[str, Recording]) -> None:
+def test_lane_reads_what_the_miniature_wrote(folder: Path, made: dict[str, Recording]) -> None:
     """Millivolts = (stored number - 1024) / 200, by plain decoding of the bytes."""
     stored = decode_212((folder / "100.dat").read_bytes())
-    np.testing.assert_array_equal(mini["100"].values, ((stored - 1024) / 200).astype(np.float32))
-    assert mini["100"].values.dtype == np.float32
+    np.testing.assert_array_equal(made["100"].values, ((stored - 1024) / 200).astype(np.float32))
+    assert made["100"].values.dtype == np.float32
 
 
 # Traps of the real records
 
 
-def test_record_114_has_swapped_leads(folder: Path, mini: dict[str, Recording]) -> None:
+def test_record_114_has_swapped_leads(folder: Path, made: dict[str, Recording]) -> None:
     stored = decode_212((folder / "114.dat").read_bytes())
-    assert mini["114"].channels == ("MLII", "V5")
-    np.testing.assert_array_equal(mini["114"].values[:, 0], ((stored[:, 1] - 1024) / 200).astype(np.float32))
+    assert made["114"].channels == ("MLII", "V5")
+    np.testing.assert_array_equal(made["114"].values[:, 0], ((stored[:, 1] - 1024) / 200).astype(np.float32))
 
 
-def test_records_102_and_104_have_no_mlii(mini: dict[str, Recording]) -> None:
-    assert mini["102"].channels == mini["104"].channels == ("V5", "V2")
+def test_records_102_and_104_have_no_mlii(made: dict[str, Recording]) -> None:
+    assert made["102"].channels == made["104"].channels == ("V5", "V2")
 
 
-def test_flutter_is_unlabelled_and_not_normal(mini: dict[str, Recording]) -> None:
-    flutter = mini["207"].evidence.unlabelled
+def test_flutter_is_unlabelled_and_not_normal(made: dict[str, Recording]) -> None:
+    flutter = made["207"].evidence.unlabelled
     begin, end = min(a for a, _ in flutter), max(b for _, b in flutter)
     assert end - begin > 5 * 256
-    touching = index(mini["207"]).filter((pl.col("start") < end) & (pl.col("stop") > begin))
+    touching = index(made["207"]).filter((pl.col("start") < end) & (pl.col("stop") > begin))
     assert touching.height >= 6
     assert set(touching["reason"]) == {"unlabelled"}
 
@@ -203,12 +154,12 @@ def test_header_with_changed_line_ends_is_the_published_one(real_folder: Path, t
     assert SOURCE.text_files == ("*.hea",)
 
 
-def test_header_with_changed_line_ends_reads_the_same(folder: Path, tmp_path: Path, mini: dict[str, Recording]) -> None:
+def test_header_with_changed_line_ends_reads_the_same(folder: Path, tmp_path: Path, made: dict[str, Recording]) -> None:
     for part in ("hea", "dat", "atr"):
         shutil.copy(folder / f"100.{part}", tmp_path)
     header = tmp_path / "100.hea"
     header.write_bytes(header.read_bytes().replace(b"\r\n", b"\n"))
-    np.testing.assert_array_equal(recordings(tmp_path)["100"].values, mini["100"].values)
+    np.testing.assert_array_equal(recordings(tmp_path)["100"].values, made["100"].values)
 
 
 def test_file_102_0_atr_and_extracts_are_no_records(folder: Path, tmp_path: Path) -> None:
@@ -222,41 +173,41 @@ def test_file_102_0_atr_and_extracts_are_no_records(folder: Path, tmp_path: Path
     assert len(located.missing) == 47
 
 
-def test_first_annotation_is_no_beat_and_may_be_at_sample_0(mini: dict[str, Recording], folder: Path) -> None:
+def test_first_annotation_is_no_beat_and_may_be_at_sample_0(made: dict[str, Recording], folder: Path) -> None:
     first = int.from_bytes((folder / "220.atr").read_bytes()[:2], "little")
     assert (first >> 10, first & 1023) == (miniature.CODES["+"], 0)
-    for recording in mini.values():
+    for recording in made.values():
         assert not {s.code for s in recording.evidence.spans} & NON_BEATS
-    assert mini["106"].evidence.spans[0].start > 83
+    assert made["106"].evidence.spans[0].start > 83
 
 
-def test_s_and_f_lie_in_few_subjects_and_still_have_queries(mini_index: pl.DataFrame) -> None:
-    drawn, corpus, queries = draw(mini_index, BenchmarkConfig())
+def test_s_and_f_lie_in_few_subjects_and_still_have_queries(windows: pl.DataFrame) -> None:
+    drawn, corpus, queries = draw(windows, BenchmarkConfig())
     assert corpus["F"] > 0
     assert queries["F"] > 0
     assert drawn.without_query == {}
 
 
-def test_unknown_age_reaches_no_entry(mini: dict[str, Recording], folder: Path) -> None:
+def test_unknown_age_reaches_no_entry(made: dict[str, Recording], folder: Path) -> None:
     assert b"# -1 M" in (folder / "103.hea").read_bytes()
-    assert all(r.extras == {} for r in mini.values())
+    assert all(r.extras == {} for r in made.values())
 
 
-def test_beat_votes_where_its_r_peak_lies(mini: dict[str, Recording]) -> None:
-    frame = index(mini["119"])
-    peaks = np.array([s.start for s in mini["119"].evidence.spans])
+def test_beat_votes_where_its_r_peak_lies(made: dict[str, Recording]) -> None:
+    frame = index(made["119"])
+    peaks = np.array([s.start for s in made["119"].evidence.spans])
     for start, stop, votes in frame.select("start", "stop", "votes").iter_rows():
         assert sum(v["count"] for v in votes) == ((peaks >= start) & (peaks < stop)).sum()
 
 
-def test_records_201_and_202_are_one_subject(mini: dict[str, Recording], mini_index: pl.DataFrame) -> None:
-    assert mini["201"].unit == mini["202"].unit == "subject-201"
-    drawn, _, _ = draw(mini_index, BenchmarkConfig())
+def test_records_201_and_202_are_one_subject(made: dict[str, Recording], windows: pl.DataFrame) -> None:
+    assert made["201"].unit == made["202"].unit == "subject-201"
+    drawn, _, _ = draw(windows, BenchmarkConfig())
     assert drawn.windows.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
 
 
-def test_tie_goes_to_the_fault(mini_index: pl.DataFrame) -> None:
-    tied = mini_index.filter(
+def test_tie_goes_to_the_fault(windows: pl.DataFrame) -> None:
+    tied = windows.filter(
         (pl.col("votes").list.len() == 2) & (pl.col("majority_share") == 0.5) & pl.col("class_label").is_not_null()
     )
     with_normal = [v for v in tied["votes"].to_list() if {x["class_label"] for x in v} == {"Normal", "V"}]

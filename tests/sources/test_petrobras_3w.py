@@ -9,78 +9,41 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.curation import CurationReport, Segment, curate
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
 from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
+from readbench_data.sampling import Composition
 from sources.miniatures.petrobras_3w import CSV_COLUMNS, VARIABLES, write
 from sources.petrobras_3w import CHANNELS, SOURCE
 
 COLUMNS = [*VARIABLES, "class", "state", "timestamp"]
 
-
-def located(folder: Path, **options: object) -> tuple[FileSet, Located]:
-    files = FileSet("petrobras_3w", folder, "mirror")
-    return files, SOURCE.locate(files, {**SOURCE.config.options, **options})
-
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files, found = located(folder, **options)
-    yield from SOURCE.read(files, found, {**SOURCE.config.options, **options})
+BENCH = Workbench(SOURCE)
+located, recordings, index = BENCH.located, BENCH.recordings, BENCH.index
 
 
 def segments(folder: Path, report: CurationReport | None = None, **options: object) -> list[Segment]:
-    return [s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation, report)]
-
-
-def index(cut: Sequence[Segment]) -> pl.DataFrame:
-    plan, rule = WindowPlan(SOURCE.config.length, SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("petrobras_3w", s, plan, rule, SOURCE.labels) for s in cut]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def composed(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, pl.DataFrame]:
-    result = compose(windows.filter(pl.col("class_label").is_not_null()), config, SOURCE.config)
-    about = windows.select("entry_id", "recording_id", "class_label")
-    return result, result.windows.join(about, on="entry_id")
+    return BENCH.curated(recordings(folder, **options), report)
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("petrobras_3w")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def new(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in recordings(folder)}
+def new(made: dict[str, Recording]) -> dict[str, Recording]:
+    return made
 
 
 @pytest.fixture(scope="module")
 def old(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in recordings(folder, version="1.x")}
+    return BENCH.by_id(folder, version="1.x")
 
 
 @pytest.fixture(scope="module")
 def cut(new: dict[str, Recording]) -> dict[str, list[Segment]]:
     return {key: list(curate(r, SOURCE.curation)) for key, r in new.items()}
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, list[Segment]]) -> pl.DataFrame:
-    return index([s for parts in cut.values() for s in parts])
 
 
 def frame(rows: int = 600, codes: object = 3, **columns: object) -> pd.DataFrame:
@@ -130,7 +93,7 @@ def test_dataset_ini_with_escaped_percent_sign(folder: Path) -> None:
     ini.read(folder / "dataset" / "dataset.ini")
     assert ini["PARQUET_FILE_PROPERTIES"]["ABER-CKP"].endswith("[%]")
     assert ini["EVENTS"]["TRANSIENT_OFFSET"] == "100"
-    _, found = located(folder)
+    found = located(folder)
     assert found.ignored["dataset/dataset.ini"] == "metadata of the dataset, no values"
 
 
@@ -164,7 +127,7 @@ def test_classes_kinds_and_channel_counts(cut: dict[str, list[Segment]], windows
 
 
 def test_every_stage_of_the_miniature_is_drawn(windows: pl.DataFrame) -> None:
-    result, drawn = composed(windows, LITE)
+    result, drawn = BENCH.composed(windows, LITE)
     sizes = drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len()
     assert dict(sizes.iter_rows()) == {"corpus": 120, "query": 20, "pool": sizes["len"].sum() - 140}
     assert result.shortfall == {10: 0, 20: 0}
@@ -260,11 +223,11 @@ def test_trap_7_one_name_in_two_classes_is_two_instances(new: dict[str, Recordin
 
 
 def test_trap_8_versions_never_mix(folder: Path) -> None:
-    _, found = located(folder)
+    found = located(folder)
     assert all(path.endswith(".parquet") for path in found.inputs)
     reason = found.ignored["3w_1.x/1/WELL-00001_20170201020207.csv"]
     assert reason == "version 1.x: 2.0.0 is read, versions never mix"
-    _, found = located(folder, version="1.x")
+    found = located(folder, version="1.x")
     assert all(path.endswith(".csv") for path in found.inputs)
     assert len(found.inputs) == 7
 
@@ -284,7 +247,7 @@ def test_trap_8_another_copy_of_a_folder_is_left_out_whole(tmp_path: Path) -> No
         put_csv(tmp_path, csv_lines(), f"{root}/2/WELL-00003_20180206182917.csv")
     put_csv(tmp_path, csv_lines(), "1.1.1/data/2/WELL-00003_20180206180000.csv")
     put_csv(tmp_path, csv_lines(), "more/2/WELL-00009_20180206180000.csv")
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.inputs == (
         "1.1.1/data/2/WELL-00003_20180206180000.csv",
         "1.1.1/data/2/WELL-00003_20180206182917.csv",
@@ -333,7 +296,7 @@ def test_trap_12_a_transient_shorter_than_a_window_and_a_steady_run_of_139(
 def test_trap_13_extra_columns_are_not_read_and_r_containers_ignored(tmp_path: Path) -> None:
     put(tmp_path, frame(event=np.ones(600), value=np.arange(600.0)))
     (tmp_path / "WELL-00003_20141122214325.RData").write_bytes(b"RDX3")
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.ignored["WELL-00003_20141122214325.RData"] == "a third party's R container, not the publisher's file"
     assert next(recordings(tmp_path)).channels == CHANNELS
 
@@ -390,7 +353,7 @@ def test_instances_of_one_well_overlap_with_identical_values(new: dict[str, Reco
 
 
 def test_a_unit_is_never_on_both_sides(windows: pl.DataFrame) -> None:
-    _, drawn = composed(windows, LITE)
+    _, drawn = BENCH.composed(windows, LITE)
     assert drawn.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
     units = set(windows["unit"])
     assert {"WELL-00001", "1/DRAWN_00001", "3/SIMULATED_00001"} <= units
@@ -399,7 +362,7 @@ def test_a_unit_is_never_on_both_sides(windows: pl.DataFrame) -> None:
 def test_a_class_in_one_well_goes_to_the_corpus(windows: pl.DataFrame) -> None:
     alone = windows.filter(pl.col("class_label") == "Flow Instability")
     assert alone["unit"].unique().to_list() == ["WELL-00011"]
-    _, drawn = composed(windows, BenchmarkConfig())
+    _, drawn = BENCH.composed(windows, BenchmarkConfig())
     assert drawn.filter(pl.col("class_label") == "Flow Instability")["outcome"].unique().to_list() == ["corpus"]
 
 
@@ -554,7 +517,7 @@ def test_nothing_usable_is_no_data_with_a_reason(tmp_path: Path, folder: Path) -
 def test_files_that_are_no_instances_are_listed(tmp_path: Path) -> None:
     put(tmp_path, frame())
     put(tmp_path, frame(), "dataset/3/summary.parquet")
-    _, found = located(tmp_path)
+    found = located(tmp_path)
     assert found.inputs == ("dataset/3/WELL-00001_20170101000000.parquet",)
     assert "not named" in found.ignored["dataset/3/summary.parquet"]
     assert found.missing == ("2,227 of the 2,228 instances of version 2.0.0",)
@@ -594,7 +557,7 @@ def full_shape(share: float = 1.0) -> Iterator[Recording]:
 
 def full_composition(share: float) -> tuple[pl.DataFrame, Composition, pl.DataFrame]:
     windows = index([s for r in full_shape(share) for s in curate(r, SOURCE.curation)])
-    return windows, *composed(windows, BenchmarkConfig())
+    return windows, *BENCH.composed(windows, BenchmarkConfig())
 
 
 def test_full_shape_gives_the_printed_row() -> None:

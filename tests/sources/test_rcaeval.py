@@ -6,23 +6,19 @@ import csv
 import math
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig, DatasetConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
 from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
+from readbench_data.sampling import Composition
 from readbench_data.windowing import WindowPlan
 from sources.miniatures import rcaeval as miniature
 from sources.rcaeval import FAULTS, SOURCE, window_starts
@@ -31,34 +27,12 @@ OPTIONS = SOURCE.config.options
 PLAN, RULE = WindowPlan(SOURCE.config.length, SOURCE.config.stride), Rule(SOURCE.rule)
 INJECTED = 1_000_300
 
-
-def fileset(folder: Path) -> FileSet:
-    return FileSet("rcaeval", folder, "miniature")
-
-
-def located(folder: Path) -> Located:
-    return SOURCE.locate(fileset(folder), OPTIONS)
-
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files, chosen = fileset(folder), {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: dict[str, Segment]) -> pl.DataFrame:
-    frame = pl.from_arrow(
-        pa.concat_tables([index_segment("rcaeval", s, PLAN, RULE, SOURCE.labels) for s in cut.values()])
-    )
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+BENCH = Workbench(SOURCE)
+located, recordings, segments, index = BENCH.located, BENCH.recordings, BENCH.segments, BENCH.index
 
 
 def drawn(windows: pl.DataFrame, config: BenchmarkConfig, own: DatasetConfig = SOURCE.config) -> Composition:
-    return compose(windows.filter(pl.col("class_label").is_not_null()), config, own)
+    return BENCH.composed(windows, config, own)[0]
 
 
 def classes(windows: pl.DataFrame, found: Composition, outcome: str) -> Counter[str]:
@@ -106,23 +80,6 @@ def ramp(rows: int = 600) -> list[float | None]:
 def read_one(root: Path, **options: object) -> Segment:
     (segment,) = segments(root, **options).values()
     return segment
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("rcaeval")
-    miniature.write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
 
 
 def test_two_windows_of_the_fault_and_two_before_it() -> None:

@@ -6,24 +6,21 @@ import csv
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
+from readbench_data.files import FileSet
 from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
+from readbench_data.sampling import Composition
 from sources.formats import can_signals
 from sources.formats.can_signals import COLUMNS, Layout, pivot, read_dbc, scan
 from sources.miniatures import road as miniature
@@ -34,33 +31,12 @@ RULE = Rule(SOURCE.rule)
 MASQUERADE = "max_speedometer_attack_1_masquerade"
 Frame = tuple[float, int, Sequence[float | None]]
 
-
-def fileset(folder: Path) -> FileSet:
-    return FileSet("road", folder, "miniature")
-
-
-def located(folder: Path) -> Located:
-    return SOURCE.locate(fileset(folder), OPTIONS)
-
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files, chosen = fileset(folder), {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: dict[str, Segment], length: int = 256, stride: int | None = SOURCE.config.stride) -> pl.DataFrame:
-    plan = WindowPlan(length, stride)
-    frame = pl.from_arrow(pa.concat_tables([index_segment("road", s, plan, RULE, SOURCE.labels) for s in cut.values()]))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+BENCH = Workbench(SOURCE)
+located, recordings, segments, index = BENCH.located, BENCH.recordings, BENCH.segments, BENCH.index
 
 
 def drawn(windows: pl.DataFrame, config: BenchmarkConfig) -> Composition:
-    return compose(windows.filter(pl.col("class_label").is_not_null()), config, SOURCE.config)
+    return BENCH.composed(windows, config)[0]
 
 
 def text(frames: Sequence[Frame], label: int = 0) -> str:
@@ -96,23 +72,6 @@ def dbc(root: Path, text: str = 'BO_ 208 ID_0D0: 8 X\n SG_ Unknown_1 : 7|8@0+ (1
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("roadset")
-    miniature.write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
 
 
 def test_frames_on_a_clock_by_hand(tmp_path: Path) -> None:
@@ -261,7 +220,7 @@ def test_without_metadata_the_published_interval_is_taken(tmp_path: Path, cut: d
     assert (event.start, event.stop, event.rca_target) == (420, 665, "id_208"), "42.009204 to 66.449011 s"
     for name, segment in cut.items():
         if name.endswith("_masquerade"):
-            files = fileset(tmp_path)
+            files = BENCH.files(tmp_path)
             assert files.names()
             capture(tmp_path, name=name)
             found = {r.recording_id: r for r in recordings(tmp_path)}[name]

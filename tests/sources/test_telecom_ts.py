@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import compose
-from readbench_data.windowing import WindowPlan
 from sources.miniatures.telecom_ts import write
 from sources.telecom_ts import CHANNELS, SOURCE, TYPES, folder_of, published_folders, stretches
 
@@ -30,46 +25,8 @@ HOME = "anomalous/jammer/File/processed"
 TRUE_COUNTS = dict(zip(TYPES, (279, 146, 138, 114, 107, 100, 93, 86, 64, 60, 48), strict=True))
 """Windows a type of the published release."""
 
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("telecom_ts", folder, "miniature")
-    chosen = {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: Mapping[str, Segment]) -> pl.DataFrame:
-    plan, rule = WindowPlan(SOURCE.config.length, SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("telecom_ts", s, plan, rule, SOURCE.labels) for s in cut.values()]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def drawn(windows: pl.DataFrame, config: BenchmarkConfig) -> pl.DataFrame:
-    labelled = windows.filter(pl.col("class_label").is_not_null())
-    about = labelled.select("entry_id", "class_label", "recording_id", own_unit="unit")
-    return compose(labelled, config, SOURCE.config).windows.join(about, on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("telecom_ts")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
+BENCH = Workbench(SOURCE)
+recordings, segments, index = BENCH.recordings, BENCH.segments, BENCH.index
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +120,7 @@ def test_the_miniature_is_the_same_for_the_same_seed(folder: Path, tmp_path: Pat
 
 
 def test_lite_is_filled_and_every_class_has_a_query(windows: pl.DataFrame) -> None:
-    table = drawn(windows, LITE)
+    table = BENCH.composed(windows, LITE)[1]
     corpus, queries = table.filter(outcome="corpus"), table.filter(outcome="query")
     assert corpus.filter(pollution=0).height == 120
     assert corpus.filter(class_label=NORMAL).height == 30
@@ -360,7 +317,7 @@ def test_the_true_counts_give_eleven_classes_and_nearly_the_printed_sizes(tmp_pa
     printed = SOURCE.printed
     assert printed is not None
     cut = segments(full_shape(tmp_path, TRUE_COUNTS))
-    table = drawn(index(cut), BenchmarkConfig())
+    table = BENCH.composed(index(cut), BenchmarkConfig())[1]
     corpus = table.filter(outcome="corpus")
     sizes = tuple(corpus.filter(pl.col("pollution") <= rho).height for rho in (0, 10, 20))
     assert sizes == (987, 1097, 1234)
@@ -375,7 +332,9 @@ def test_the_true_counts_give_eleven_classes_and_nearly_the_printed_sizes(tmp_pa
 
 
 def test_other_counts_give_other_sizes(tmp_path: Path) -> None:
-    table = drawn(index(segments(full_shape(tmp_path, {"Jamming": 50, "Antenna Failure": 20}))), BenchmarkConfig())
+    table = BENCH.composed(
+        index(segments(full_shape(tmp_path, {"Jamming": 50, "Antenna Failure": 20}))), BenchmarkConfig()
+    )[1]
     assert table.filter(outcome="corpus", pollution=0).height == 40 + 16
 
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import gzip
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.curation import curate
 from readbench_data.errors import BadInput, NoData, UsageError
 from readbench_data.files import FileSet
-from readbench_data.index import index_segment
 from readbench_data.labeling import Rule
 from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
 from readbench_data.windowing import WindowPlan
 from sources.miniatures import tennessee_eastman as miniature
 from sources.miniatures.tennessee_eastman import r_data
@@ -30,53 +28,11 @@ CONFIG = SOURCE.config
 PLAN, RULE = WindowPlan(CONFIG.length, CONFIG.stride), Rule(SOURCE.rule)
 COLUMNS = (*KEYS, *CHANNELS)
 
-
-def read(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("tennessee_eastman", folder, "miniature")
-    chosen = {**CONFIG.options, **options}
-    return SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
+BENCH = Workbench(SOURCE)
+read, index, draw = BENCH.recordings, BENCH.indexed, BENCH.drawn
 
 
-def index(recordings: Sequence[Recording]) -> pl.DataFrame:
-    tables = [
-        index_segment(SOURCE.name, s, PLAN, RULE, SOURCE.labels) for r in recordings for s in curate(r, SOURCE.curation)
-    ]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def draw(frame: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, dict[str, int], dict[str, int]]:
-    """The composition, and the anomalies of the corpus and the queries by class."""
-    labelled = frame.filter(pl.col("class_label").is_not_null())
-    drawn = compose(labelled, config, CONFIG)
-    joined = labelled.select("entry_id", "class_label").join(drawn.windows, on="entry_id")
-    faults = joined.filter(pl.col("class_label") != "Normal")
-    counts = [
-        dict(faults.filter(pl.col("outcome") == o).group_by("class_label").len().iter_rows())
-        for o in ("corpus", "query")
-    ]
-    return drawn, counts[0], counts[1]
-
-
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("tennessee_eastman")
-    miniature.write(path)
-    return path
-
-
-@pytest.fixture(scope="session")
-def mini(folder: Path) -> dict[str, Recording]:
-    return {r.recording_id: r for r in read(folder)}
-
-
-@pytest.fixture(scope="session")
-def mini_index(mini: dict[str, Recording]) -> pl.DataFrame:
-    return index(list(mini.values()))
-
-
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def frames(folder: Path) -> dict[str, pd.DataFrame]:
     """The miniature's frames as the rdata package reads them."""
     import rdata
@@ -84,12 +40,12 @@ def frames(folder: Path) -> dict[str, pd.DataFrame]:
     return {name: frame for file in RIETH for name, frame in rdata.read_rda(folder / file).items()}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def classic(realdata: Callable[[str], Path]) -> dict[str, Recording]:
     return {r.recording_id: r for r in read(realdata("tennessee_eastman"), layout="classic")}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def simulated(realdata: Callable[[str], Path]) -> dict[str, Recording]:
     return {r.recording_id: r for r in read(realdata("tennessee_eastman"), layout="rieth")}
 
@@ -116,57 +72,57 @@ def test_same_seed_writes_the_same_bytes(folder: Path, tmp_path: Path) -> None:
         assert file.read_bytes() == (folder / "braatz" / file.name).read_bytes()
 
 
-def test_simulation_run_repeats_in_every_file_and_fault(mini: dict[str, Recording]) -> None:
-    assert {"fault_free_training/0/1", "fault_free_testing/0/1"} <= set(mini)
-    assert all(f"faulty_training/{fault}/1/after-onset" in mini for fault in range(1, 21))
-    assert all(f"faulty_testing/{fault}/1/after-onset" in mini for fault in range(1, 21))
+def test_simulation_run_repeats_in_every_file_and_fault(made: dict[str, Recording]) -> None:
+    assert {"fault_free_training/0/1", "fault_free_testing/0/1"} <= set(made)
+    assert all(f"faulty_training/{fault}/1/after-onset" in made for fault in range(1, 21))
+    assert all(f"faulty_testing/{fault}/1/after-onset" in made for fault in range(1, 21))
 
 
-def test_invisible_fault_looks_like_normal_operation(mini: dict[str, Recording]) -> None:
-    normal = np.concatenate([mini[f"fault_free_training/0/{i}"].values for i in range(1, 41)])
+def test_invisible_fault_looks_like_normal_operation(made: dict[str, Recording]) -> None:
+    normal = np.concatenate([made[f"fault_free_training/0/{i}"].values for i in range(1, 41)])
     mean, spread = normal.mean(axis=0), normal.std(axis=0)
 
     def deviation(fault: int) -> float:
-        values = mini[f"faulty_testing/{fault}/1/after-onset"].values
+        values = made[f"faulty_testing/{fault}/1/after-onset"].values
         return float((((values - mean) / spread) ** 2).mean())
 
     assert deviation(3) < 2
     assert deviation(4) > 2 * deviation(3)
 
 
-def test_analysers_are_held_and_saturation_and_negative_readings_stay(mini: dict[str, Recording]) -> None:
-    values = mini["fault_free_training/0/1"].values
+def test_analysers_are_held_and_saturation_and_negative_readings_stay(made: dict[str, Recording]) -> None:
+    values = made["fault_free_training/0/1"].values
     same = (values[1:] == values[:-1]).mean(axis=0)
     assert same[CHANNELS.index("xmeas_23")] >= 0.5
     assert same[CHANNELS.index("xmeas_37")] >= 0.8
-    lost = mini["faulty_testing/6/1/after-onset"].values
+    lost = made["faulty_testing/6/1/after-onset"].values
     assert lost[-1, CHANNELS.index("xmeas_1")] == 0
     assert lost[-1, CHANNELS.index("xmeas_7")] == 3000
     assert lost[-1, CHANNELS.index("xmv_3")] == 100
     assert (lost[:, 0] < 0).any()
 
 
-def test_equal_classes_and_one_or_three_windows_after_the_onset(mini_index: pl.DataFrame) -> None:
-    faults = mini_index.filter(pl.col("class_label") != "Normal")
+def test_equal_classes_and_one_or_three_windows_after_the_onset(windows: pl.DataFrame) -> None:
+    faults = windows.filter(pl.col("class_label") != "Normal")
     assert set(faults.group_by("class_label").len()["len"]) == {6 * 1 + 1 * 3}
     per_run = faults.group_by("recording_id", "native_split").len()
     assert set(per_run.select("native_split", "len").iter_rows()) == {("train", 1), ("test", 3)}
-    assert set(mini_index["reason"]) == {None}
+    assert set(windows["reason"]) == {None}
 
 
-def test_miniature_fills_the_lite_profile(mini_index: pl.DataFrame) -> None:
-    drawn, corpus, queries = draw(mini_index, LITE)
+def test_miniature_fills_the_lite_profile(windows: pl.DataFrame) -> None:
+    drawn, corpus, queries = draw(windows, LITE)
     assert sum(corpus.values()) == 120
     assert sum(queries.values()) == 20
     assert len(corpus) == len(queries) == 20
     assert drawn.shortfall == {10: 0, 20: 0}
 
 
-def test_values_derived_again_by_another_reader(frames: dict[str, pd.DataFrame], mini: dict[str, Recording]) -> None:
+def test_values_derived_again_by_another_reader(frames: dict[str, pd.DataFrame], made: dict[str, Recording]) -> None:
     """The rows the index names, read again with the rdata package."""
     frame = frames["faulty_testing"]
-    recording = mini["faulty_testing/7/1/after-onset"]
-    row = index([recording]).row(2, named=True)
+    recording = made["faulty_testing/7/1/after-onset"]
+    row = index(recording).row(2, named=True)
     # Fault 7 is the seventh run of 960 rows; its third window after 160 normal rows.
     assert (row["row_start"], row["row_stop"]) == (6 * 960 + 160 + 512, 6 * 960 + 160 + 768)
     again = frame.iloc[row["context_start"] : row["context_stop"]]
@@ -191,17 +147,17 @@ def test_d04_te_and_d05_te_share_160_rows_and_are_one_unit(
     assert len(units) == 43
 
 
-def test_runs_that_share_pre_onset_noise_are_one_unit(mini: dict[str, Recording]) -> None:
+def test_runs_that_share_pre_onset_noise_are_one_unit(made: dict[str, Recording]) -> None:
     """Faults 4 and 5 of the miniature share it run by run, 1 and 2 do not."""
-    unit = {name: r.unit for name, r in mini.items()}
+    unit = {name: r.unit for name, r in made.items()}
     for run in range(1, 7):
         assert unit[f"faulty_training/4/{run}/after-onset"] == unit[f"faulty_training/5/{run}/after-onset"]
         assert unit[f"faulty_training/1/{run}/after-onset"] != unit[f"faulty_training/2/{run}/after-onset"]
     assert unit["faulty_training/4/1/after-onset"] != unit["faulty_training/4/2/after-onset"]
 
 
-def test_faults_3_9_and_15_keep_their_labels(mini_index: pl.DataFrame) -> None:
-    present = set(mini_index["class_label"])
+def test_faults_3_9_and_15_keep_their_labels(windows: pl.DataFrame) -> None:
+    present = set(windows["class_label"])
     assert {FAULTS[3], FAULTS[9], FAULTS[15]} <= present
 
 
@@ -261,10 +217,10 @@ def test_download_names_itself_and_checks_md5() -> None:
     assert all("dataverse.harvard.edu/api/access/datafile/30312" in f.url for f in SOURCE.remote)
 
 
-def test_rows_before_the_onset_are_normal(mini: dict[str, Recording], frames: dict[str, pd.DataFrame]) -> None:
+def test_rows_before_the_onset_are_normal(made: dict[str, Recording], frames: dict[str, pd.DataFrame]) -> None:
     """faultNumber is constant over a run, but the first faulty samples are 21 and 161."""
     for part, first in (("training", 21), ("testing", 161)):
-        before, after = (mini[f"faulty_{part}/8/1/{side}-onset"] for side in ("before", "after"))
+        before, after = (made[f"faulty_{part}/8/1/{side}-onset"] for side in ("before", "after"))
         assert before.steps == after.first_row - before.first_row == first - 1
         assert {s.code for s in before.evidence.spans} == {"0"}
         frame = frames[f"faulty_{part}"]
@@ -272,13 +228,13 @@ def test_rows_before_the_onset_are_normal(mini: dict[str, Recording], frames: di
         assert frame.iloc[before.first_row]["faultNumber"] == 8
 
 
-def test_onset_codes_are_merged_before_voting(mini: dict[str, Recording], folder: Path) -> None:
-    first = index([mini["faulty_testing/8/1/after-onset"]]).row(0, named=True)
+def test_onset_codes_are_merged_before_voting(made: dict[str, Recording], folder: Path) -> None:
+    first = index(made["faulty_testing/8/1/after-onset"]).row(0, named=True)
     votes = {v["code"]: (v["class_label"], v["count"]) for v in first["votes"]}
     assert votes == {"108": (FAULTS[8], 20), "8": (FAULTS[8], 236)}
     assert first["class_label"] == FAULTS[8]
     longer = {r.recording_id: r for r in read(folder, onset_samples=200)}
-    again = index([longer["faulty_testing/8/1/after-onset"]]).row(0, named=True)
+    again = index(longer["faulty_testing/8/1/after-onset"]).row(0, named=True)
     assert [v["count"] for v in again["votes"]] == [200, 56]
     assert again["class_label"] == FAULTS[8]
 
@@ -287,7 +243,7 @@ def test_onset_codes_are_merged_before_voting(mini: dict[str, Recording], folder
 
 
 def test_classic_files_give_84_fault_windows(classic: dict[str, Recording]) -> None:
-    frame = index(list(classic.values()))
+    frame = index(*classic.values())
     counts = dict(frame.group_by("class_label").len().iter_rows())
     assert counts.pop("Normal") == 4
     assert counts == dict.fromkeys(FAULTS.values(), 4)
@@ -317,7 +273,7 @@ def test_simulated_runs_read_as_another_reader_does(
     runs = [r for name, r in simulated.items() if name.startswith("faulty_training/")]
     values = np.concatenate([r.values for r in runs])
     np.testing.assert_array_equal(values, frame[list(CHANNELS)].to_numpy().astype(np.float32))
-    counts = dict(index(list(simulated.values())).group_by("class_label").len().iter_rows())
+    counts = dict(index(*simulated.values()).group_by("class_label").len().iter_rows())
     assert counts.pop("Normal") == 8 * 1 + 4 * 3
     assert set(counts.values()) == {3 * 1 + 1 * 3}
     assert len(counts) == 20
@@ -522,7 +478,7 @@ def test_one_row(tmp_path: Path) -> None:
     (tmp_path / "TEP_Faulty_Training.RData").write_bytes(gzip.compress(frame_bytes(1)))
     (recording,) = read(tmp_path)
     assert recording.steps == 1
-    assert index([recording]).height == 0
+    assert index(recording).height == 0
 
 
 def test_nan_and_inf_everywhere_are_filled_and_counted(tmp_path: Path) -> None:
@@ -530,7 +486,7 @@ def test_nan_and_inf_everywhere_are_filled_and_counted(tmp_path: Path) -> None:
     lost = {c: np.full(rows, np.nan if i % 2 else np.inf) for i, c in enumerate(CHANNELS)}
     data = frame_bytes(rows, **{"sample": np.arange(1, rows + 1), **lost})
     (tmp_path / "TEP_Faulty_Training.RData").write_bytes(gzip.compress(data))
-    frame = index(list(read(tmp_path)))
+    frame = index(*read(tmp_path))
     assert frame["filled_fraction"].to_list() == [1.0]
     assert frame["sentinel_count"].to_list() == [256 * 26]
 
@@ -605,7 +561,7 @@ def test_one_line_of_text(tmp_path: Path) -> None:
 
 def test_text_of_nan_and_inf(tmp_path: Path) -> None:
     (tmp_path / "d04.dat").write_text(("NaN Inf " * 26 + "\n") * 256)
-    frame = index(list(read(tmp_path)))
+    frame = index(*read(tmp_path))
     assert frame["filled_fraction"].to_list() == [1.0]
 
 

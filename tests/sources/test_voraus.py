@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +10,13 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from workbench import Workbench
 
 from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment, curate
+from readbench_data.curation import Segment
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
 from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
-from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.sampling import Composition, compose
-from readbench_data.windowing import WindowPlan
 from sources.miniatures.voraus import write
 from sources.voraus import CATEGORIES, CHANNELS, FILE, SOURCE, crop_or_pad, resample
 
@@ -28,46 +24,8 @@ OPTIONS = SOURCE.config.options
 TRUE_COUNTS = (144, 156, 72, 48, 22, 11, 74, 80, 10, 12, 89, 37)
 """Anomalous samples a category of the published 100 Hz file."""
 
-
-def recordings(folder: Path, **options: object) -> Iterator[Recording]:
-    files = FileSet("voraus", folder, "miniature")
-    chosen = {**OPTIONS, **options}
-    yield from SOURCE.read(files, SOURCE.locate(files, chosen), chosen)
-
-
-def segments(folder: Path, **options: object) -> dict[str, Segment]:
-    return {s.recording_id: s for r in recordings(folder, **options) for s in curate(r, SOURCE.curation)}
-
-
-def index(cut: dict[str, Segment], length: int | None = SOURCE.config.length) -> pl.DataFrame:
-    plan, rule = WindowPlan(length, SOURCE.config.stride), Rule(SOURCE.rule)
-    tables = [index_segment("voraus", s, plan, rule, SOURCE.labels) for s in cut.values()]
-    frame = pl.from_arrow(pa.concat_tables(tables))
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
-def composed(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, pl.DataFrame]:
-    labelled = windows.filter(pl.col("class_label").is_not_null())
-    result = compose(labelled, config, SOURCE.config)
-    return result, result.windows.join(labelled.select("entry_id", "class_label", "recording_id"), on="entry_id")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("voraus")
-    write(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> dict[str, Segment]:
-    return segments(folder)
-
-
-@pytest.fixture(scope="module")
-def windows(cut: dict[str, Segment]) -> pl.DataFrame:
-    return index(cut)
+BENCH = Workbench(SOURCE)
+recordings, segments, index, composed = BENCH.recordings, BENCH.segments, BENCH.index, BENCH.composed
 
 
 Sample = tuple[int, int, int, int]

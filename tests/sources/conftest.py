@@ -1,0 +1,45 @@
+"""What every test module of a source starts from: the miniature of its ``SOURCE``, and what becomes of it."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+from workbench import Workbench
+
+from readbench_data.curation import Segment
+from readbench_data.recording import Recording
+
+
+@pytest.fixture(scope="module")
+def bench(request: pytest.FixtureRequest) -> Workbench:
+    return Workbench(request.module.SOURCE)
+
+
+@pytest.fixture(scope="module")
+def folder(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The miniature's files."""
+    name = bench.source.name
+    path = tmp_path_factory.mktemp(f"{name}_files")
+    importlib.import_module(f"sources.miniatures.{name}").write(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def made(bench: Workbench, folder: Path) -> dict[str, Recording]:
+    """The miniature's recordings by id."""
+    return bench.by_id(folder)
+
+
+@pytest.fixture(scope="module")
+def cut(bench: Workbench, made: dict[str, Recording]) -> dict[str, Segment]:
+    """The miniature's segments by recording."""
+    return {s.recording_id: s for s in bench.curated(made.values())}
+
+
+@pytest.fixture(scope="module")
+def windows(bench: Workbench, made: dict[str, Recording]) -> pl.DataFrame:
+    """The miniature's window index."""
+    return bench.index(bench.curated(made.values()))
