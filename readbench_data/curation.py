@@ -9,12 +9,13 @@ never interpolated. A dropped row breaks the recording in two; no window spans t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
 
 import numpy as np
 
+from readbench_data.channel_tally import ChannelTallies, ChannelTally
 from readbench_data.recording import Clock, Evidence, Recording, UnitSpans
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
@@ -50,8 +51,9 @@ class Segment:
     """A curated stretch of a recording: ``values`` float32 [T][C], finite.
 
     ``filled`` and ``masked`` int32 [T] count, per step, the cells that were filled and the cells that
-    held a sentinel; None where there are none. ``context`` int64 [T][2], or None: the first and the last
-    step (exclusive, in steps of this segment) that must be read to derive the step again.
+    held a sentinel; None where there are none. ``filled_cells`` and ``masked_cells`` uint8 [T][ceil(C / 8)] say
+    which: bit c of a step stands for channel c (see :func:`cells_by_channel`). ``context`` int64 [T][2], or None: the
+    first and the last step (exclusive, in steps of this segment) that must be read to derive the step again.
     """
 
     recording_id: str
@@ -72,6 +74,8 @@ class Segment:
     filled: np.ndarray | None = None
     masked: np.ndarray | None = None
     context: np.ndarray | None = None
+    filled_cells: np.ndarray | None = None
+    masked_cells: np.ndarray | None = None
 
     @property
     def steps(self) -> int:
@@ -100,8 +104,16 @@ class CurationReport:
     empty_recordings: int = 0
 
 
-def curate(recording: Recording, policy: Curation, report: CurationReport | None = None) -> Iterator[Segment]:
-    """The curated segments of a recording; none where nothing usable is left."""
+def curate(
+    recording: Recording,
+    policy: Curation,
+    report: CurationReport | None = None,
+    tallies: ChannelTallies | None = None,
+) -> Iterator[Segment]:
+    """The curated segments of a recording; none where nothing usable is left.
+
+    ``report`` and ``tallies`` are added to: counts of the source, and what was met in each channel.
+    """
     report = report if report is not None else CurationReport()
     report.recordings += 1
     report.steps += recording.steps
@@ -109,30 +121,86 @@ def curate(recording: Recording, policy: Curation, report: CurationReport | None
     masked = sentinels(values, channels, policy)  # before any cast to float32
     if masked.any():
         values = np.where(masked, np.nan, values)
-    if policy.drop_dead_channels:
-        live = _live_channels(values)
-        report.removed_channels += int((~live).sum())
-        values, masked = values[:, live], masked[:, live]
-        channels = tuple(c for c, keep in zip(channels, live, strict=True) if keep)
+    missing = np.isnan(values)
+    low, high = _extremes(values)
+    kept = low < high if policy.drop_dead_channels else np.ones(len(channels), bool)
+    if tallies is not None:
+        tallies.add(_tally(recording, policy, channels, missing, masked, low == high, kept))
+    if not kept.all():
+        report.removed_channels += int((~kept).sum())
+        values, masked, missing = values[:, kept], masked[:, kept], missing[:, kept]
+        channels = tuple(c for c, keep in zip(channels, kept, strict=True) if keep)
     masked_steps = masked.sum(axis=1, dtype=np.int32)
     report.sentinel_cells += int(masked_steps.sum())
     if values.shape[0] == 0 or values.shape[1] == 0:
         report.empty_recordings += 1
         return
     if policy.missing == "drop_rows":
-        runs = _complete_runs(values)
+        runs = _complete_runs(missing)
         report.dropped_rows += recording.steps - sum(stop - start for start, stop in runs)
-        filled = context = None
+        filled = context = filled_cells = None
     else:
-        values, filled, context = _fill(values)
+        values, context = _fill(values, missing)
+        filled = None if context is None else missing.sum(axis=1, dtype=np.int32)
+        filled_cells = None if context is None else pack_cells(missing)
         report.filled_cells += int(filled.sum()) if filled is not None else 0
         runs = [(0, recording.steps)]
+    masked_cells = pack_cells(masked) if masked_steps.any() else None
     if not runs:
         report.empty_recordings += 1
     for number, (start, stop) in enumerate(runs):
         report.segments += 1
         report.kept_steps += stop - start
-        yield _segment(recording, number, start, stop, values, channels, masked_steps, filled, context)
+        segment = _segment(recording, number, start, stop, values, channels)
+        part = slice(start, stop)
+        yield replace(
+            segment,
+            filled=None if filled is None else filled[part],
+            masked=masked_steps[part] if masked_steps[part].any() else None,
+            context=context,
+            filled_cells=None if filled_cells is None else filled_cells[part],
+            masked_cells=None if masked_cells is None or not masked_steps[part].any() else masked_cells[part],
+        )
+
+
+def pack_cells(cells: np.ndarray) -> np.ndarray:
+    """Cells bool [T][C] as uint8 [T][ceil(C / 8)]: bit c of a step stands for channel c."""
+    return np.packbits(cells, axis=1, bitorder="little")
+
+
+def cells_by_channel(packed: np.ndarray, channels: int) -> np.ndarray:
+    """Packed cells [T][ceil(C / 8)] as bool [T][C]."""
+    return np.unpackbits(packed, axis=1, count=channels, bitorder="little").astype(bool)
+
+
+def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each channel, NaN where it has none."""
+    if len(values) == 0:
+        return np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
+    return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+
+
+def _tally(
+    recording: Recording,
+    policy: Curation,
+    channels: tuple[str, ...],
+    missing: np.ndarray,
+    masked: np.ndarray,
+    constant: np.ndarray,
+    kept: np.ndarray,
+) -> ChannelTally:
+    without, sentinel = missing.sum(axis=0), masked.sum(axis=0)
+    return ChannelTally(
+        recording_id=recording.recording_id,
+        source_file=recording.source_file,
+        rows=recording.steps,
+        channels=channels,
+        missing=without - sentinel,
+        masked=sentinel,
+        filled=without if policy.missing == "fill" else np.zeros_like(without),
+        constant=constant,
+        removed=~kept,
+    )
 
 
 def _select(recording: Recording, policy: Curation) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -159,29 +227,19 @@ def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -
     return masked
 
 
-def _live_channels(values: np.ndarray) -> np.ndarray:
-    """Which channels hold at least two different values (NaN does not count)."""
-    live = np.zeros(values.shape[1], bool)
-    for column in range(values.shape[1]):
-        series = values[:, column]
-        series = series[~np.isnan(series)]
-        live[column] = series.size > 0 and bool((series != series[0]).any())
-    return live
-
-
-def _complete_runs(values: np.ndarray) -> list[tuple[int, int]]:
-    """Maximal runs [start, stop) of rows without a missing value."""
-    complete = ~np.isnan(values).any(axis=1)
+def _complete_runs(missing: np.ndarray) -> list[tuple[int, int]]:
+    """Maximal runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
+    complete = ~missing.any(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], complete, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def _fill(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
-    """Forward fill, back fill of a leading gap, 0 where a channel has no value at all."""
-    missing = np.isnan(values)
+def _fill(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Forward fill, back fill of a leading gap, 0 where a channel has no value at all; and the context of each step
+    (see :class:`Segment`), None where nothing is missing."""
     gaps = np.flatnonzero(missing.any(axis=0))
     if gaps.size == 0:
-        return values, None, None
+        return values, None
     values = values.copy()
     steps = np.arange(values.shape[0])
     first = steps.copy()
@@ -197,8 +255,7 @@ def _fill(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None, np.ndarray
         values[:, column] = values[origin, column]
         np.minimum(first, origin, out=first)
         np.maximum(last, origin + 1, out=last)
-    filled = missing.sum(axis=1, dtype=np.int32)
-    return values, filled, np.stack([first, last], axis=1)
+    return values, np.stack([first, last], axis=1)
 
 
 def _segment(
@@ -208,10 +265,8 @@ def _segment(
     stop: int,
     values: np.ndarray,
     channels: tuple[str, ...],
-    masked: np.ndarray,
-    filled: np.ndarray | None,
-    context: np.ndarray | None,
 ) -> Segment:
+    """The steps [start, stop) of a recording with curated values; what was filled and masked is not noted."""
     whole = start == 0 and stop == recording.steps
     part = slice(start, stop)
     starts = recording.window_starts
@@ -233,7 +288,4 @@ def _segment(
         first_row=recording.first_row + start,
         window_starts=starts,
         extras=dict(recording.extras),
-        filled=None if filled is None else filled[part],
-        masked=masked[part] if masked[part].any() else None,
-        context=context,
     )

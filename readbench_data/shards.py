@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.curation import Curation, Segment, sentinels
+from readbench_data.curation import Segment
 from readbench_data.recording import Clock, Event, Evidence, UnitSpans
 
 ROW_GROUP_BYTES = 64 << 20
@@ -42,57 +42,12 @@ SEGMENT_SCHEMA = pa.schema(
         ("window_starts", _INTS),
         ("filled", pa.large_list(pa.int32())),
         ("masked", pa.large_list(pa.int32())),
+        ("filled_cells", pa.large_binary()),
+        ("masked_cells", pa.large_binary()),
         ("context", _INTS),
         ("extras", pa.string()),
     ]
 )
-
-SUMMARY_SCHEMA = pa.schema(
-    [
-        ("recording_id", pa.string()),
-        ("segment", pa.int32()),
-        ("steps", pa.int64()),
-        ("n_channels", pa.int64()),
-        ("distinct_channels", pa.int64()),
-        ("non_finite", pa.int64()),
-        ("minimum", pa.float64()),
-        ("maximum", pa.float64()),
-        ("sentinels_left", pa.int64()),
-        ("filled_cells", pa.int64()),
-        ("sentinel_cells", pa.int64()),
-        ("first_row", pa.int64()),
-        ("rows_backwards", pa.int64()),
-        ("time_backwards", pa.int64()),
-        ("unit", pa.string()),
-        ("source_file", pa.string()),
-    ]
-)
-"""One row a segment: what the quality checks look at instead of the values. ``rows_backwards`` and
-``time_backwards`` count steps whose position or time lies before the one before it."""
-
-
-def summarise(segment: Segment, policy: Curation) -> dict[str, Any]:
-    """The summary row of a segment that was curated by ``policy``."""
-    values, clock = segment.values, segment.clock
-    times = None if clock is None else clock.times
-    return {
-        "recording_id": segment.recording_id,
-        "segment": segment.number,
-        "steps": segment.steps,
-        "n_channels": len(segment.channels),
-        "distinct_channels": len(set(segment.channels)),
-        "non_finite": int(values.size - np.isfinite(values).sum()),
-        "minimum": float(values.min()),
-        "maximum": float(values.max()),
-        "sentinels_left": int(sentinels(values, segment.channels, policy).sum()),
-        "filled_cells": 0 if segment.filled is None else int(segment.filled.sum()),
-        "sentinel_cells": 0 if segment.masked is None else int(segment.masked.sum()),
-        "first_row": segment.first_row if segment.rows is None else int(segment.rows[0]),
-        "rows_backwards": 0 if segment.rows is None else int((np.diff(segment.rows) < 0).sum()),
-        "time_backwards": 0 if times is None else int((times[1:] < times[:-1]).sum()),
-        "unit": segment.unit if isinstance(segment.unit, str) else segment.unit.names[0],
-        "source_file": segment.source_file,
-    }
 
 
 class SegmentWriter:
@@ -172,6 +127,8 @@ def _row(segment: Segment) -> dict[str, Any]:
         "window_starts": segment.window_starts,
         "filled": segment.filled,
         "masked": segment.masked,
+        "filled_cells": None if segment.filled_cells is None else segment.filled_cells.tobytes(),
+        "masked_cells": None if segment.masked_cells is None else segment.masked_cells.tobytes(),
         "context": segment.context,
         "extras": json.dumps(segment.extras, sort_keys=True),
     }
@@ -274,7 +231,13 @@ def _segments(table: pa.Table, rows: Iterable[int]) -> Iterator[Segment]:
             filled=flat("filled", row),
             masked=flat("masked", row),
             context=None if context is None else context.reshape(-1, 2),
+            filled_cells=_cells(scalar["filled_cells"], scalar["steps"]),
+            masked_cells=_cells(scalar["masked_cells"], scalar["steps"]),
         )
+
+
+def _cells(packed: bytes | None, steps: int) -> np.ndarray | None:
+    return None if packed is None else np.frombuffer(packed, np.uint8).reshape(steps, -1)
 
 
 def iter_segments(stream: IO[bytes]) -> Iterator[Segment]:
@@ -294,6 +257,19 @@ def read_segments(stream: IO[bytes], wanted: set[tuple[str, int]]) -> Iterator[S
         rows = [row for row, pair in enumerate(pairs) if pair in wanted]
         if rows:
             yield from _segments(file.read_row_group(group), rows)
+
+
+def read_cells(stream: IO[bytes], recording_id: str, segment: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Filled and masked cells of one segment as :class:`Segment` packs them; its values are not read."""
+    file = pq.ParquetFile(stream)
+    for group in range(file.num_row_groups):
+        names = file.read_row_group(group, columns=["recording_id", "segment", "steps"]).to_pylist()
+        for at, row in enumerate(names):
+            if (row["recording_id"], row["segment"]) == (recording_id, segment):
+                found = file.read_row_group(group, columns=["filled_cells", "masked_cells"]).slice(at, 1)
+                filled, masked = (_cells(column[0].as_py(), row["steps"]) for column in found.columns)
+                return filled, masked
+    return None, None
 
 
 def iter_evidence(stream: IO[bytes]) -> Iterator[Segment]:

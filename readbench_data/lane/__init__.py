@@ -7,6 +7,7 @@ A stage reads and writes only through the store. What a stage returns is the rec
 from __future__ import annotations
 
 from readbench_data.lane.base import (
+    CHANNELS,
     INDEX,
     SHARD,
     STAGES,
@@ -24,6 +25,7 @@ from readbench_data.lane.stage_recordings import recordings
 from readbench_data.lane.stage_windows import load_index, windows
 
 __all__ = [
+    "CHANNELS",
     "INDEX",
     "SHARD",
     "STAGES",

@@ -27,6 +27,7 @@ AuditGate = Callable[[pl.DataFrame], Checks]
 STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
 SUMMARY = "summary.parquet"
+CHANNELS = "channels.parquet"
 INDEX = "index.parquet"
 
 

@@ -7,18 +7,21 @@ from dataclasses import asdict
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from readbench_data.channel_tally import ChannelTallies
 from readbench_data.curation import CurationReport, curate
 from readbench_data.errors import BadInput, ReadbenchError
 from readbench_data.files import Located
 from readbench_data.labeling import LabelMap
-from readbench_data.lane.base import SHARD, SUMMARY, Gate, Lane, Record, require, staged
+from readbench_data.lane.base import CHANNELS, SHARD, SUMMARY, Gate, Lane, Record, require, staged
 from readbench_data.recording import Evidence, Recording
-from readbench_data.shards import SUMMARY_SCHEMA, SegmentWriter, summarise
+from readbench_data.segment_summary import SUMMARY_SCHEMA, summarise
+from readbench_data.shards import SegmentWriter
 from readbench_data.store import digest
 
 
 def recordings(lane: Lane, gate: Gate | None = None) -> Record:
-    """Read and curate every recording; one Parquet file of curated segments, and one of their summaries.
+    """Read and curate every recording; one Parquet file of curated segments, one of their summaries, and one of
+    what was missing, masked and filled in each channel.
 
     ``gate`` sees the summaries (``SUMMARY_SCHEMA``) and may raise: then nothing is promoted.
     """
@@ -36,7 +39,7 @@ def recordings(lane: Lane, gate: Gate | None = None) -> Record:
 def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None) -> Record:
     inputs = tuple(entry["path"] for entry in before["inputs"])
     located = Located(inputs, before["ignored"], tuple(before["missing"]))
-    report = CurationReport()
+    report, tallies = CurationReport(), ChannelTallies()
     seen: set[str] = set()
     summaries: list[Record] = []
     with lane.store.open_write(f"{place}/{SHARD}") as stream, SegmentWriter(stream) as writer:
@@ -45,7 +48,7 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
                 raise BadInput(lane.files.path(recording.source_file), f"a second recording {recording.recording_id}")
             seen.add(recording.recording_id)
             _check_vocabulary(lane, recording)
-            for segment in curate(recording, lane.source.curation, report):
+            for segment in curate(recording, lane.source.curation, report, tallies):
                 writer.write(segment)
                 summaries.append(summarise(segment, lane.source.curation))
             if len(seen) % 10 == 0 or len(seen) < 10:
@@ -57,6 +60,8 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
     checks = gate(summary) if gate is not None else []
     with lane.store.open_write(f"{place}/{SUMMARY}") as stream:
         pq.write_table(summary, stream)
+    with lane.store.open_write(f"{place}/{CHANNELS}") as stream:
+        pq.write_table(tallies.table(), stream, compression="zstd")
     return {"counts": asdict(report), "checks": checks}
 
 

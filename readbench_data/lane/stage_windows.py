@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.index import INDEX_SCHEMA, index_segment
+from readbench_data.index import INDEX_SCHEMA, IndexRows, index_rows, index_table
 from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, Record, histogram, require, staged
 from readbench_data.shards import iter_segments
 from readbench_data.store import digest
 from readbench_data.windowing import WindowPlan
 
 _INDEX_ROWS = 20_000
+_BATCH_SEGMENTS = 500
 
 
 def windows(lane: Lane, gate: Gate | None = None) -> Record:
@@ -40,18 +41,23 @@ def windows(lane: Lane, gate: Gate | None = None) -> Record:
 
 def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Record:
     plan = WindowPlan(lane.settings.length, lane.settings.stride)
-    tables: list[pa.Table] = []
+    tables = [INDEX_SCHEMA.empty_table()]
+    parts: list[IndexRows] = []
     counts = {"windows": 0, "short_segments": 0}
 
     with lane.store.open_read(shard) as stream:
         for segment in iter_segments(stream):
-            rows = index_segment(lane.name, segment, plan, lane.rule, lane.source.labels)
-            counts["short_segments"] += rows.num_rows == 0
-            counts["windows"] += rows.num_rows
-            tables.append(rows)
-            if len(tables) % 500 == 0:
+            rows = index_rows(lane.name, segment, plan, lane.rule, lane.source.labels)
+            if rows is None:
+                counts["short_segments"] += 1
+                continue
+            counts["windows"] += len(rows)
+            parts.append(rows)
+            if len(parts) == _BATCH_SEGMENTS:
+                tables.append(index_table(parts))
+                parts = []
                 lane.progress(f"labelled {counts['windows']:,} windows")
-    index = pa.concat_tables(tables) if tables else INDEX_SCHEMA.empty_table()
+    index = pa.concat_tables([*tables, index_table(parts)])
     lane.progress(f"labelled {index.num_rows:,} windows")
     if index.num_rows != len(set(index["entry_id"].to_pylist())):
         raise ReadbenchError(f"{lane.name}: two windows have the same place in the same recording")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from readbench_data import shards as module
 from readbench_data.curation import Curation, Segment, curate
 from readbench_data.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
-from readbench_data.shards import SegmentWriter, iter_segments, read_segments
+from readbench_data.shards import SegmentWriter, iter_segments, read_cells, read_segments
 
 EVENTS = Evidence.events([Event("1", -3, 4, "e", "pump", ("a", "b")), Event("2", 5, 6, "f")], [(0, 2)])
 EVIDENCE = [
@@ -52,12 +52,15 @@ def full(**changes: object) -> Segment:
         "filled": np.array([0, 1, 0, 2], np.int32),
         "masked": np.array([0, 0, 0, 1], np.int32),
         "context": np.array([[0, 1], [0, 2], [2, 3], [1, 4]]),
+        "filled_cells": np.array([[0], [1], [0], [3]], np.uint8),
+        "masked_cells": np.array([[0], [0], [0], [2]], np.uint8),
     }
     return Segment(**{**plain, **changes})  # type: ignore[arg-type]
 
 
 def bare() -> Segment:
     optional = ("native_split", "clock", "rows", "row_stops", "window_starts", "filled", "masked", "context")
+    optional += ("filled_cells", "masked_cells")
     return full(unit="u", extras={}, **dict.fromkeys(optional))
 
 
@@ -135,3 +138,15 @@ def test_curated_segments_come_back_as_they_were() -> None:
     (segment,) = curate(recording, Curation())
     (found,) = iter_segments(written(segment))
     same(segment, found)
+
+
+def test_the_cells_of_one_segment_are_read_without_its_values() -> None:
+    stream = written(full(number=1, filled_cells=None), bare(), full(number=4))
+    filled, masked = read_cells(stream, "w1/r", 4)
+    assert filled is not None
+    assert masked is not None
+    assert (filled.tolist(), masked.tolist()) == ([[0], [1], [0], [3]], [[0], [0], [0], [2]])
+    stream.seek(0)
+    assert read_cells(stream, "w1/r", 1)[0] is None
+    stream.seek(0)
+    assert read_cells(stream, "other", 4) == (None, None)
