@@ -16,9 +16,10 @@ import time  # noqa: E402
 from collections.abc import Callable  # noqa: E402
 
 import numpy as np  # noqa: E402
+import pyarrow as pa  # noqa: E402
 
 from readbench_data.curation import Curation, Segment, curate  # noqa: E402
-from readbench_data.index import index_segment  # noqa: E402
+from readbench_data.index import index_rows, index_table  # noqa: E402
 from readbench_data.labeling import LabelMap, Rule, apply_rule, count_votes  # noqa: E402
 from readbench_data.recording import NULL_CODE, Clock, Event, Evidence, Recording  # noqa: E402
 from readbench_data.windowing import WindowPlan  # noqa: E402
@@ -61,6 +62,12 @@ def label(segment: Segment, rule: Rule) -> object:
     return apply_rule(rule, segment.evidence, votes, starts, stops)
 
 
+def index(segment: Segment, rule: Rule) -> pa.Table:
+    rows = index_rows("bench", segment, PLAN, rule, LABELS)
+    assert rows is not None
+    return index_table([rows])
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
     print(f"{'evidence':10} {'channels':>8} {'labelling':>14} {'label + index':>14}   million steps a CPU second")
@@ -72,7 +79,7 @@ def main() -> None:
             recording = Recording("r", values, names, evidence, "u", "f", "0" * 64, clock=Clock(step=0.1))
             segment = next(curate(recording, Curation()))
             labelling = best(lambda s=segment, r=rule: label(s, r))
-            indexing = best(lambda s=segment, r=rule: index_segment("bench", s, PLAN, r, LABELS))
+            indexing = best(lambda s=segment, r=rule: index(s, r))
             print(f"{make.__name__:10} {channels:8} {STEPS / labelling / 1e6:14.0f} {STEPS / indexing / 1e6:14.1f}")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from readbench_data.curation import FLOAT32_MAX, Curation, CurationReport, Segment, ValidRange, curate
-from readbench_data.index import index_segment
+from readbench_data.index import index_rows, index_table
 from readbench_data.labeling import LabelMap, Rule
 from readbench_data.recording import Clock, Evidence, Recording, UnitSpans
 from readbench_data.windowing import WindowPlan
@@ -84,11 +84,16 @@ def test_fill_against_a_plain_loop(values: np.ndarray) -> None:
     assert report.filled_cells == np.isnan(values).sum()
 
 
+def _index(segment: Segment, plan: WindowPlan) -> list[dict]:
+    rows = index_rows("d", segment, plan, Rule("native"), LabelMap({"x": "X"}))
+    return [] if rows is None else index_table([rows]).to_pylist()
+
+
 @given(gappy, st.integers(1, 4), st.integers(1, 3))
 def test_the_context_is_enough_to_derive_a_window_again(values: np.ndarray, length: int, stride: int) -> None:
     """Only the rows that the index names are read, and the documented curation gives the window's values."""
     (segment,) = curate(recording(values, first_row=10), FILL)
-    rows = index_segment("d", segment, WindowPlan(length, stride), Rule("native"), LabelMap({"x": "X"})).to_pylist()
+    rows = _index(segment, WindowPlan(length, stride))
     assert len(rows) == max(0, (len(values) - length) // stride + 1)
     for row in rows:
         assert row["context_start"] <= row["row_start"]

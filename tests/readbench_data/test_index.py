@@ -11,7 +11,7 @@ import pytest
 from readbench_data.curation import Curation, curate
 from readbench_data.entry import NORMAL, entry_id
 from readbench_data.fingerprint import fingerprint
-from readbench_data.index import CROSSES_UNITS, INDEX_SCHEMA, index_segment
+from readbench_data.index import CROSSES_UNITS, INDEX_SCHEMA, index_rows, index_table
 from readbench_data.labeling import LabelMap, Rule
 from readbench_data.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windowing import WindowPlan
@@ -22,8 +22,8 @@ RAMP = np.arange(24, dtype=float).reshape(12, 2)
 
 
 def rows(recording: Recording, plan: WindowPlan, rule: Rule, curation: Curation | None = None) -> list[dict]:
-    tables = [index_segment("plant", s, plan, rule, LABELS) for s in curate(recording, curation or Curation())]
-    table = pa.concat_tables(tables)
+    found = [index_rows("plant", s, plan, rule, LABELS) for s in curate(recording, curation or Curation())]
+    table = index_table([r for r in found if r is not None])
     assert table.schema == INDEX_SCHEMA
     return table.to_pylist()
 
@@ -158,8 +158,29 @@ def test_pieces_of_a_broken_recording_have_their_own_rows_and_ids() -> None:
 
 def test_a_recording_shorter_than_a_window_has_no_row() -> None:
     (segment,) = curate(recording(Evidence.dense(np.zeros(12, int))), Curation())
-    empty = index_segment("plant", segment, WindowPlan(13), Rule("majority"), LABELS)
-    assert (empty.num_rows, empty.schema) == (0, INDEX_SCHEMA)
+    assert index_rows("plant", segment, WindowPlan(13), Rule("majority"), LABELS) is None
+    assert (index_table([]).num_rows, index_table([]).schema) == (0, INDEX_SCHEMA)
+
+
+def test_segments_of_all_kinds_in_one_table_are_the_tables_of_each() -> None:
+    """Units, votes and events are numbered anew in a joint table."""
+    leak = Evidence.events([Event("1", 2, 7, "e1", "p", ("p", "t")), Event("101", 9, 11, "")])
+    made = [
+        recording(leak, unit=UnitSpans((0, 6), ("u1", "u2"))),
+        recording(Evidence.dense(np.zeros(12, int)), recording_id="w2/r", unit="w2", native_split="test"),
+        recording(Evidence.native("1", 12), recording_id="w3/r", clock=Clock(step=2.0), extras={"kind": "x"}),
+    ]
+    parts = [
+        part
+        for r, rule in zip(made, ("short_fault", "majority", "native"), strict=True)
+        for segment in curate(r, Curation())
+        if (part := index_rows("plant", segment, WindowPlan(4, 2), Rule(rule), LABELS)) is not None
+    ]
+    assert len(parts) == 3
+    together = index_table(parts)
+    assert together.equals(pa.concat_tables([index_table([part]) for part in parts]).combine_chunks())
+    assert set(together["unit"].to_pylist()) == {"u1", "u2", "w2", "w1"}
+    assert set(together["event_id"].to_pylist()) == {"e1", None}
 
 
 def test_a_code_outside_the_vocabulary_stops_the_index() -> None:

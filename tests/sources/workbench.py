@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-import pyarrow as pa
 
 from readbench_data.config import BenchmarkConfig, DatasetConfig
 from readbench_data.curation import CurationReport, Segment, curate
 from readbench_data.entry import NORMAL
 from readbench_data.files import FileSet, Located
-from readbench_data.index import index_segment
+from readbench_data.index import index_rows, index_table
 from readbench_data.labeling import Rule
 from readbench_data.recording import Recording
 from readbench_data.sampling import Composition, compose
@@ -63,8 +62,8 @@ class Workbench:
         own = self.source.config
         plan, rule = WindowPlan(length or own.length, stride or own.stride), Rule(self.source.rule)
         parts = cut.values() if isinstance(cut, Mapping) else cut
-        tables = [index_segment(self.source.name, s, plan, rule, self.source.labels) for s in parts]
-        frame = pl.from_arrow(pa.concat_tables(tables))
+        rows = (index_rows(self.source.name, s, plan, rule, self.source.labels) for s in parts)
+        frame = pl.from_arrow(index_table([r for r in rows if r is not None]))
         assert isinstance(frame, pl.DataFrame)
         return frame
 
