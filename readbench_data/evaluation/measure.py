@@ -1,14 +1,19 @@
-"""Time and peak memory of a piece of work, and the threads it may use."""
+"""Time and peak memory of a piece of work, and the threads it may use.
+
+Memory of a GPU is reported only if something was put there: torch's own high-water mark, over all its devices.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numba
 from threadpoolctl import threadpool_limits
@@ -25,12 +30,14 @@ class Cost:
     """Wall and CPU seconds (all threads of this process) and the rise of resident memory in MiB.
 
     ``memory_source``: ``VmHWM`` (the kernel's own high-water mark, exact), ``sampler`` (every 20 ms) or None.
+    ``gpu_memory_mb``: the most torch held on its GPUs at once, weights included; None if the work put nothing there.
     """
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
     peak_memory_mb: float | None = None
     memory_source: str | None = None
+    gpu_memory_mb: float | None = None
 
 
 def available_cores() -> int:
@@ -60,6 +67,7 @@ def measured(memory: bool = True) -> Iterator[Cost]:
     gauge = _gauge() if memory else None
     if gauge is not None:
         gauge.start()
+    held = _reset_gpu()
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         yield cost
@@ -69,6 +77,7 @@ def measured(memory: bool = True) -> Iterator[Cost]:
         if gauge is not None:
             cost.peak_memory_mb = gauge.stop() / 2**20
             cost.memory_source = gauge.source
+        cost.gpu_memory_mb = _gpu_peak_mb(held)
 
 
 def _status_bytes(key: str) -> int:
@@ -121,3 +130,27 @@ def _gauge() -> _HighWater | _Sampler | None:
     except OSError:
         return _Sampler()
     return _HighWater()
+
+
+def _cuda() -> Any:
+    """torch.cuda where some code has imported torch and used a GPU; None otherwise. Imports nothing itself."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return cuda if cuda is not None and cuda.is_available() and cuda.is_initialized() else None
+
+
+def _reset_gpu() -> int:
+    """Start the marks of all GPUs anew; bytes held on them now."""
+    cuda = _cuda()
+    if cuda is None:
+        return 0
+    for device in range(cuda.device_count()):
+        cuda.reset_peak_memory_stats(device)
+    return sum(cuda.memory_allocated(device) for device in range(cuda.device_count()))
+
+
+def _gpu_peak_mb(held: int) -> float | None:
+    cuda = _cuda()
+    if cuda is None:
+        return None
+    peak = sum(cuda.max_memory_allocated(device) for device in range(cuda.device_count()))
+    return peak / 2**20 if peak > held else None

@@ -113,7 +113,8 @@ def run_unit(
     }
     ranking = scores = None
     with pinned_threads() as threads:
-        warm_up(scorer)
+        if not scorer.is_remote():
+            warm_up(scorer)
         try:
             with measured() as fit:
                 fitted = scorer.fit(view)
@@ -128,8 +129,9 @@ def run_unit(
     facts["reused_wall_s"], facts["reused_cpu_s"] = view.reused_wall_s, view.reused_cpu_s
     facts["wall_s"] = fit.wall_s + score.wall_s + view.reused_wall_s
     facts["cpu_s"] = fit.cpu_s + score.cpu_s + view.reused_cpu_s
-    peaks = [c.peak_memory_mb for c in (fit, score) if c.peak_memory_mb is not None]
-    facts["peak_memory_mb"] = max(peaks, default=None)
+    for fact in ("peak_memory_mb", "gpu_memory_mb"):
+        peaks = [getattr(c, fact) for c in (fit, score) if getattr(c, fact) is not None]
+        facts[fact] = max(peaks, default=None)
     facts["threads"] = threads
     return facts, ranking, scores
 

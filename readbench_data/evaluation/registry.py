@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.methods.charm import Charm
 from readbench_data.evaluation.methods.elastic import DTWD, DTWI, SBDD, SBDI
 from readbench_data.evaluation.methods.embedding import Embedder, NormalResidual
 from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.features import Features
-from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, MantisV2, TiRex
+from readbench_data.evaluation.methods.frozen import Chronos2, Fracast, MantisV2, TiRex
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
 from readbench_data.evaluation.methods.language import LANGUAGE, Direct
 from readbench_data.evaluation.methods.rerank import RERANKERS, Reranker

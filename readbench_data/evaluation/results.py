@@ -58,6 +58,7 @@ ROW_SCHEMA: dict[str, Any] = {
     "reused_wall_s": pl.Float64,
     "reused_cpu_s": pl.Float64,
     "peak_memory_mb": pl.Float64,
+    "gpu_memory_mb": pl.Float64,
     "threads": pl.Int64,
     "created": pl.String,
     "code_version": pl.String,
@@ -65,7 +66,7 @@ ROW_SCHEMA: dict[str, Any] = {
 }
 FACTS = (
     "family", "supervision", "status", "reason", "wall_s", "cpu_s", "fit_wall_s", "fit_cpu_s", "score_wall_s",
-    "score_cpu_s", "reused_wall_s", "reused_cpu_s", "peak_memory_mb", "threads", "created",
+    "score_cpu_s", "reused_wall_s", "reused_cpu_s", "peak_memory_mb", "gpu_memory_mb", "threads", "created",
 )  # fmt: skip
 
 
@@ -155,7 +156,7 @@ def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[
     unit = record.unit
     corpus = labels.corpus_labels[labels.members(unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
-    base = {k: record.facts[k] for k in FACTS} | {
+    base = {k: record.facts.get(k) for k in FACTS} | {
         "method": unit.method,
         "dataset": unit.dataset,
         "rho": unit.rho,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import pytest
 
 from readbench_data.evaluation import evaluate
 from readbench_data.evaluation.arrays import ArrayCache
-from readbench_data.evaluation.methods.frozen import Charm, Chronos2, Fracast, MantisV2, SeriesEmbedder
+from readbench_data.evaluation.methods.frozen import Chronos2, Fracast, MantisV2, SeriesEmbedder, TiRex
 from readbench_data.evaluation.registry import method
 from readbench_data.evaluation.release_data import Release
 from readbench_data.evaluation.task import Task
@@ -64,25 +63,6 @@ def test_vectors_are_computed_once_for_all_levels_and_runs(
     assert again.corpus.tolist() == first.corpus[:36].tolist()
 
 
-def test_charm_is_asked_with_names_and_raw_values(release: Path) -> None:
-    asked: list[dict[str, Any]] = []
-
-    class Client(Charm):
-        def load(self) -> Any:
-            def create(**request: Any) -> Any:
-                asked.append(request)
-                return SimpleNamespace(embeds=np.array(request["ts_array"]).std(axis=1))
-
-            return SimpleNamespace(embeddings=SimpleNamespace(create=create))
-
-    task = Task.load(Release(release), "waves")
-    vectors = Client().vectors(task.view(0))
-    assert asked[0]["descriptions"][0] == ["s0", "s1", "s2"]
-    assert asked[0]["ts_array"][0] == task.queries.values[0].tolist()
-    assert vectors.corpus.shape == (36, 3)
-    assert np.linalg.norm(vectors.corpus, axis=1) == pytest.approx(np.ones(36))
-
-
 @pytest.mark.parametrize("name", ["Chronos2", "MantisV2+NR", "TiRex", "CHARM"])
 def test_what_is_missing_is_one_clear_line(release: Path, tmp_path: Path, name: str) -> None:
     package = {"Chronos2": "chronos", "MantisV2+NR": "mantis", "TiRex": "tirex", "CHARM": "charm"}[name]
@@ -90,7 +70,13 @@ def test_what_is_missing_is_one_clear_line(release: Path, tmp_path: Path, name: 
         pytest.skip(f"{package} is installed")
     rows = evaluate(release, tmp_path, [name], ["waves"]).rows
     reason = rows.filter(pl.col("status") == "failed")["reason"][0]
-    assert "pip install 'readbench-data[embedders]'" in reason or "set CHARM_URL" in reason
+    assert "pip install 'readbench-data[embedders]'" in reason or "set CHARM_BASE_URL" in reason
+
+
+def test_the_device_is_the_persons_choice_and_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Chronos2().device == "cpu"
+    monkeypatch.setenv("READBENCH_DEVICE", "cuda:1")
+    assert method("Chronos2").parameters()["device"] == "cuda:1"
 
 
 def test_the_papers_pipeline_is_read() -> None:
@@ -133,3 +119,24 @@ def test_chronos_architecture_with_random_weights() -> None:
     vectors = Drawn().vectors(tiny_task().view(20))
     assert vectors.corpus.shape == (11, 64)
     assert np.isfinite(vectors.corpus).all()
+
+
+@has("torch", "tirex")
+def test_tirex_architecture_with_random_weights() -> None:
+    class Drawn(TiRex):
+        def load(self) -> Any:
+            import torch
+            from tirex.models.tirex import TiRexZero
+
+            blocks = {"num_blocks": 2, "embedding_dim": 64, "num_heads": 4}
+            patches = {"input_patch_size": 32, "output_patch_size": 32, "quantiles": [0.1, 0.5, 0.9]}
+            model = TiRexZero("torch", {**patches, "block_kwargs": blocks, "input_ff_dim": 64}, train_ctx_len=128)
+            torch.manual_seed(0)
+            for weights in model.parameters():
+                torch.nn.init.normal_(weights, std=0.1)
+            return model.eval()
+
+    vectors = Drawn().vectors(tiny_task().view(20))
+    assert vectors.corpus.shape == (11, 2 * 64)  # a layer each
+    assert np.isfinite(vectors.corpus).all()
+    assert np.unique(vectors.corpus.round(6), axis=0).shape[0] == 11

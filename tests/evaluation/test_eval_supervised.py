@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from readbench_data.evaluation import evaluate, evaluate_methods, leaderboard, method_names
-from readbench_data.evaluation.methods.supervised import RDST, _Ridge
+from readbench_data.evaluation.methods.supervised import RDST, MRHydra, _Ridge
 from readbench_data.evaluation.registry import DEFAULT_SUITE
 from readbench_data.evaluation.release_data import Release
 from readbench_data.evaluation.task import Task
@@ -85,3 +85,18 @@ def test_aeons_shapelets(release: Path, tmp_path: Path) -> None:
     primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10))
     assert set(primary["status"]) == {"ok"}
     assert primary["value"].min() > 0.6  # type: ignore[operator]
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="not installed: torch")
+def test_aeons_multirocket_and_hydra(release: Path) -> None:
+    """Of two random states: other scores, both far above chance; the same state twice: the same scores."""
+    view, other = (Task.load(Release(release), "waves").view(20, seed) for seed in (0, 1))
+    model = MRHydra()
+    scores = model.score(view, model.fit(view))
+    assert scores.tolist() == model.score(view, model.fit(view)).tolist()
+    moved = model.score(other, model.fit(other))
+    assert scores.tolist() != moved.tolist()
+    truth = view.task.labels.query_labels
+    for drawn in (scores, moved):
+        assert (view.corpus_labels[drawn.argmax(axis=1)] == truth).mean() > 0.7
+        assert np.isneginf(drawn[:, view.corpus_labels == "Normal"]).all()

@@ -39,6 +39,8 @@ class Method(ABC):
     family: ClassVar[str] = "other"
     supervision: ClassVar[str] = LABEL_FREE
     stochastic: ClassVar[bool] = False
+    remote: ClassVar[bool] = False
+    """Asks a server: nothing to compile, so it is not warmed up with questions nobody wants answered."""
 
     @property
     @abstractmethod
@@ -68,6 +70,9 @@ class Method(ABC):
 
     def is_stochastic(self) -> bool:
         return any(p.stochastic for p in self.parts())
+
+    def is_remote(self) -> bool:
+        return any(p.remote for p in self.parts())
 
     def parameters(self) -> dict[str, Any]:
         """Everything that, with the code, decides the scores; nested methods become nested records."""

@@ -4,26 +4,31 @@ Every channel of a window is embedded on its own, tokens are averaged over time 
 has; windows are compared by cosine. Models scale a series by itself, so corpus-wide standardisation changes nothing.
 Vectors are computed once and kept, keyed by checkpoint, preprocessing, code and data. Weights come from the Hugging
 Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; what is missing is a failed row.
+READBENCH_DEVICE names torch's device (``cpu`` by default, ``cuda:0``, ``mps``).
 """
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.supervised import needed
 from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned, Windows, resample
+from readbench_data.evaluation.windows import Aligned, resample
 
 BATCH = 256
 """Channel series a model is given at a time."""
+
+
+def torch_device() -> str:
+    """Where torch runs, as the person says; a device of another kind gives vectors of its own, kept apart."""
+    return os.environ.get("READBENCH_DEVICE") or "cpu"
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class FrozenEmbedder(Embedder):
     """``checkpoint`` names the weights; ``device`` is where torch runs."""
 
     checkpoint: str = ""
-    device: str = "cpu"
+    device: str = field(default_factory=torch_device)
 
     @abstractmethod
     def load(self) -> Any:
@@ -54,7 +59,7 @@ class SeriesEmbedder(FrozenEmbedder):
 
     def pooled(self, windows: Aligned) -> np.ndarray:
         """Mean over the channels that are there of the vectors of their series: float32 [n, d]."""
-        model = _loaded(self)
+        model = loaded(self)
         at, channel = np.nonzero(windows.present)
         vectors = []
         for start in range(0, max(len(at), 1), BATCH):
@@ -70,7 +75,8 @@ class SeriesEmbedder(FrozenEmbedder):
 
 
 @cache
-def _loaded(embedder: FrozenEmbedder) -> Any:
+def loaded(embedder: FrozenEmbedder) -> Any:
+    """Its model, read once a process."""
     return embedder.load()
 
 
@@ -170,47 +176,3 @@ class Fracast(SeriesEmbedder):
             valid = torch.from_numpy(seen)
             hidden = model.core(torch.from_numpy(values), valid, valid.to(torch.float32))
         return np.asarray(hidden.float().reshape(len(series), -1, hidden.shape[-1]).mean(dim=1).cpu().numpy())
-
-
-@dataclass(frozen=True)
-class Charm(FrozenEmbedder):
-    """CHARM runs on a server: CHARM_URL and CHARM_API_KEY in the environment say where. It sees channel names and
-    raw values, embeds a window as a whole and pools by itself (``aggregate``)."""
-
-    checkpoint: str = "server"
-
-    @property
-    def name(self) -> str:
-        return "CHARM"
-
-    def load(self) -> Any:
-        url = os.environ.get("CHARM_URL")
-        if not url:
-            raise ReadbenchError("needs a CHARM server: set CHARM_URL and CHARM_API_KEY")
-        client = needed("charm", "embedders").CharmClient
-        return client(base_url=url, api_key=os.environ.get("CHARM_API_KEY", ""), timeout=300)
-
-    def embed(self, view: View) -> Vectors:
-        task = view.task
-        groups = {"queries": task.queries, "corpus": task.corpus, "reference": task.reference}
-        made = {g: view.shared(f"{self.key()} {g}", lambda w=w: self.windows(w)) for g, w in groups.items()}  # type: ignore[misc]
-        return Vectors(unit(made["queries"]), unit(made["corpus"][view.members]), unit(made["reference"]))
-
-    def windows(self, windows: Windows) -> np.ndarray:
-        """One vector a window, float32 [n, d]; windows of one shape and one list of channels go together."""
-        client = _loaded(self)
-        alike: dict[tuple[Any, ...], list[int]] = {}
-        for i, (values, names) in enumerate(zip(windows.values, windows.channels, strict=True)):
-            alike.setdefault((values.shape, names), []).append(i)
-        out: list[Any] = [None] * len(windows)
-        for (_, names), places in alike.items():
-            for start in range(0, len(places), BATCH):
-                part = places[start : start + BATCH]
-                answer = client.embeddings.create(
-                    descriptions=[list(names)] * len(part),
-                    ts_array=[windows.values[i].tolist() for i in part],
-                    return_tensors="np",
-                )
-                for place, vector in zip(part, np.asarray(answer.embeds, np.float32), strict=True):
-                    out[place] = vector
-        return np.stack(out) if out else np.zeros((0, 1), np.float32)

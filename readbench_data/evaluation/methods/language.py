@@ -59,6 +59,7 @@ class _Language(Reranker):
 
     pool: int = 20
     residual: ClassVar[bool] = False
+    remote: ClassVar[bool] = True
 
     def fit(self, view: View) -> tuple[Any, Any]:
         return self.base.fit(view), None
@@ -171,6 +172,7 @@ class Direct(Method):
 
     family: ClassVar[str] = "language"
     supervision: ClassVar[str] = NEIGHBOUR_LABELS
+    remote: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
