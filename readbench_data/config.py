@@ -32,7 +32,8 @@ class DatasetConfig:
     ``length`` and ``stride`` in timesteps (None: the source's own windows). ``test_fraction``: share of a
     class's windows that go to the query side. ``native_split``: keep the source's own split where it can be
     kept. ``min_same_class``: a query needs at least this many corpus entries of its class. ``options``: what
-    only this source knows (a version, a sampling rate).
+    only this source knows (a version, a sampling rate). ``follows``: options that are (share, steps) of the window
+    length, share * length + steps, so that they change with it unless they are set themselves.
     """
 
     length: int | None
@@ -41,6 +42,11 @@ class DatasetConfig:
     native_split: bool = False
     min_same_class: int = 1
     options: Mapping[str, Any] = field(default_factory=dict)
+    follows: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+
+    def following(self, length: int) -> dict[str, int]:
+        """The options that follow the window length, for this length."""
+        return {name: int(share * length) + steps for name, (share, steps) in self.follows.items()}
 
 
 @dataclass(frozen=True)
@@ -64,14 +70,15 @@ class BenchmarkConfig:
     def for_dataset(self, name: str, declared: DatasetConfig) -> DatasetConfig:
         """The declared settings of a dataset with this configuration's overrides."""
         overrides = dict(self.datasets.get(name, {}))
-        known = {f.name for f in fields(DatasetConfig)} - {"options"}
+        known = {f.name for f in fields(DatasetConfig)} - {"options", "follows"}
         direct = {k: v for k, v in overrides.items() if k in known}
         options = {k: v for k, v in overrides.items() if k not in known}
         unknown = sorted(set(options) - set(declared.options))
         if unknown:
             choices = ", ".join(sorted(known | set(declared.options)))
             raise UsageError(f"{name} has no setting {unknown[0]!r}; it has {choices}")
-        return replace(declared, **direct, options={**declared.options, **options})
+        following = declared.following(direct["length"]) if "length" in direct else {}
+        return replace(declared, **direct, options={**declared.options, **following, **options})
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, for the manifest and for keys."""

@@ -134,7 +134,8 @@ def _choices(source: Source) -> Iterator[list[str]]:
         need = f"at least {settings.min_same_class} corpus entries of a query's class"
         yield ["min_same_class", need, marks.of("min_same_class")]
     for name, value in settings.options.items():
-        yield [f"option `{name}`", _value(value), marks.of(f"options.{name}", name)]
+        follows = ", follows the window length" if name in settings.follows else ""
+        yield [f"option `{name}`", f"{_value(value)}{follows}", marks.of(f"options.{name}", name)]
     for name, mark in marks.rest():
         yield [name.replace("_", " "), "see below", mark]
     yield ["rows are counted in", source.row_unit, ""]

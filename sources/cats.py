@@ -255,6 +255,7 @@ SOURCE = Source(
         stride=128,
         test_fraction=0.3,
         options={"class_by": "category", "reach": 128, "margin": 256},
+        follows={"reach": (0.5, 0), "margin": (1, 0)},
     ),
     unit="anomaly (anomalies within each other's reach are one unit); nominal stretch",
     row_unit="row",

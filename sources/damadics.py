@@ -283,6 +283,7 @@ SOURCE = Source(
             "unlabelled_days": ["27102001"],
             "margin": 255,
         },
+        follows={"margin": (1, -1)},
     ),
     unit="fault event; events whose windows could share a row are one unit, the rest of a day is another",
     row_unit="line (from 0) of the daily text file",
@@ -316,7 +317,7 @@ SOURCE = Source(
         "largest class, as the printed imbalance of 83.9 asks for.",
         "The end of an event is taken to be its last second (ours; public code disagrees).",
         "Units (ours): events less than 510 s apart are one unit, so that no window of one unit shares a row with a "
-        "window of another that holds a fault. `margin` is the window length less 1 and grows with it.",
+        "window of another that holds a fault. `margin` is the window length less 1 and follows it.",
         "Three tenths of each class's windows go to the query side (ours): f19 lies in two units, and with a quarter "
         "or less both stay in the corpus. The printed 18 queries are not forced: our events leave more, "
         "so rel/q differs.",

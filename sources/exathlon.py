@@ -235,6 +235,7 @@ SOURCE = Source(
         stride=64,
         test_fraction=0.3,
         options={"normal_stride": 256, "max_gap_s": 60, "no_impact": "fault"},
+        follows={"normal_stride": (1, 0)},
     ),
     unit="traces that overlap in time (jobs that ran together share the metrics of the nodes)",
     row_unit="row",

@@ -152,13 +152,13 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     """One recording a file, or more where seconds are missing: a gap breaks it."""
     own = [path for path in located.inputs if path.endswith(TIMETABLE)]
     attacks = _timetable(files, own)
-    spacing = int(str(options.get("normal_stride", WINDOW)))
+    spacing, window = int(str(options["normal_stride"])), int(str(options["window_rows"]))
     for path in located.inputs:
         if path in own:
             continue
         name = PurePosixPath(path).name.split(".")[0]
         table = read_table(files.path(path), HEADER, CHANNELS)
-        evidence, unit = _evidence(files.path(path), name, table, attacks, options.get("pairs") == "drop")
+        evidence, unit = _evidence(files.path(path), name, table, attacks, options.get("pairs") == "drop", window)
         train = name.startswith("train")
         for part, (start, stop) in enumerate(table.stretches()):
             yield Recording(
@@ -177,7 +177,7 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
 
 
 def _evidence(
-    file: Path, name: str, table: Table, attacks: Sequence[Attack], drop_pairs: bool
+    file: Path, name: str, table: Table, attacks: Sequence[Attack], drop_pairs: bool, window: int
 ) -> tuple[Evidence, str | UnitSpans]:
     """Attacks as events, and the split unit: an attack with the time around it, as far as the next one."""
     planned = [a for a in attacks if a.file == name]
@@ -188,7 +188,7 @@ def _evidence(
             hidden.append((start, stop))
         else:
             events.append(Event(attack.loops[0], start, stop, attack.attack_id, attack.points[0], attack.points))
-    return Evidence.events(events, hidden), _units(name, matched)
+    return Evidence.events(events, hidden), _units(name, matched, window)
 
 
 def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[Attack, int, int]]:
@@ -211,13 +211,13 @@ def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[At
     return found
 
 
-def _units(name: str, matched: Sequence[tuple[Attack, int, int]]) -> str | UnitSpans:
+def _units(name: str, matched: Sequence[tuple[Attack, int, int]], window: int) -> str | UnitSpans:
     """Units meet midway between attacks; attacks so near that a window could reach the border stay together."""
     if not matched:
         return name
     starts, names = [0], [matched[0][0].attack_id]
     for (_, _, end), (attack, begin, _) in zip(matched[:-1], matched[1:], strict=True):
-        if begin - end < 2 * WINDOW:
+        if begin - end < 2 * window:
             names[-1] += f"+{attack.attack_id}"
         else:
             starts.append((end + begin) // 2)
@@ -253,7 +253,11 @@ SOURCE = Source(
     labels=LABELS,
     curation=Curation(missing="fill"),
     config=DatasetConfig(
-        length=WINDOW, stride=32, test_fraction=0.1, options={"pairs": "first", "normal_stride": WINDOW}
+        length=WINDOW,
+        stride=32,
+        test_fraction=0.1,
+        options={"pairs": "first", "normal_stride": WINDOW, "window_rows": WINDOW},
+        follows={"normal_stride": (1, 0), "window_rows": (1, 0)},
     ),
     unit="attack, with the time around it; attacks less than two windows apart are one unit; a train file is one unit",
     row_unit="row",
@@ -280,6 +284,7 @@ SOURCE = Source(
         "classes": "recovered",
         "pairs": "ours",
         "normal_stride": "ours",
+        "window_rows": "ours",
         "channels": "printed",
         "curation": "printed",
     },

@@ -130,6 +130,7 @@ def _place(path: PurePosixPath) -> tuple[str, str, str, str, int] | None:
 def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
     """One recording a case, with the columns of all cases: what a case does not have is missing in it."""
     unit, windows = str(options["unit"]), int(str(options["windows_per_case"]))
+    length = int(str(options["window_rows"]))
     if unit not in ("group", "case"):
         raise UsageError(f"rcaeval.unit = {unit!r}: it is group or case")
     found, _ = _cases(files, located.inputs[::2])
@@ -162,16 +163,19 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
             source_file=case.table,
             source_sha256=files.sha256(case.table),
             clock=Clock(times=times[:steps].astype(np.int64).astype("datetime64[s]").astype("datetime64[ns]")),
-            window_starts=window_starts(steps, onset, windows),
+            window_starts=window_starts(steps, onset, windows, length),
             extras={"system": SYSTEMS[case.system]},
         )
 
 
-def window_starts(steps: int, onset: int, windows: int) -> np.ndarray:
-    """Where the windows of a case start: ``windows`` after the onset, one after the other, moved back where the
-    series ends earlier; and before the onset as many disjoint ones as fit, at most ``windows``."""
-    after = np.minimum(onset + LENGTH * np.arange(windows), steps - LENGTH)
-    before = onset - LENGTH * np.arange(1, windows + 1)
+def window_starts(steps: int, onset: int, windows: int, length: int = LENGTH) -> np.ndarray:
+    """Where the windows of a case, ``length`` rows each, start.
+
+    ``windows`` after the onset, one after the other, moved back where the series ends earlier; and before the onset
+    as many disjoint ones as fit, at most ``windows``.
+    """
+    after = np.minimum(onset + length * np.arange(windows), steps - length)
+    before = onset - length * np.arange(1, windows + 1)
     starts = np.unique(np.concatenate([before, after]))
     return starts[starts >= 0]
 
@@ -288,7 +292,8 @@ SOURCE = Source(
     config=DatasetConfig(
         length=LENGTH,
         test_fraction=1 / 15,
-        options={"unit": "group", "windows_per_case": 2},
+        options={"unit": "group", "windows_per_case": 2, "window_rows": LENGTH},
+        follows={"window_rows": (1, 0)},
     ),
     unit="the five repetitions of one fault in one service of one system (`unit = case`: one repetition)",
     row_unit="row",
@@ -303,6 +308,7 @@ SOURCE = Source(
         "length": PRINTED,
         "stride": OURS,
         "windows_per_case": RECOVERED,
+        "window_rows": PRINTED,
         "rule": OURS,
         "unit": OURS,
         "split": OURS,

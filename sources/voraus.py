@@ -221,6 +221,7 @@ SOURCE = Source(
         length=1024,
         test_fraction=0.3,
         options={"cycle_rows": 1024, "fit": "crop_or_pad", "min_rows": 512},
+        follows={"cycle_rows": (1, 0), "min_rows": (0.5, 0)},
     ),
     unit="sample (one cycle)",
     row_unit="row",

@@ -63,6 +63,18 @@ def test_a_value_no_build_could_use_is_refused(assignment: str, words: str) -> N
         load_config("full", assignments=[assignment], datasets=["plant"])
 
 
+def test_an_option_that_follows_the_window_length_changes_with_it_unless_it_is_set() -> None:
+    declared = DatasetConfig(256, options={"margin": 255, "reach": 128}, follows={"margin": (1, -1), "reach": (0.5, 0)})
+
+    def options(*assignments: str) -> dict[str, object]:
+        return dict(load_config("full", assignments=assignments).for_dataset("plant", declared).options)
+
+    assert options() == {"margin": 255, "reach": 128}
+    assert options("plant.length=512") == {"margin": 511, "reach": 256}
+    assert options("plant.length=512", "plant.margin=0") == {"margin": 0, "reach": 256}
+    assert options("plant.stride=8") == {"margin": 255, "reach": 128}
+
+
 def test_a_setting_a_dataset_does_not_have_is_refused() -> None:
     config = load_config("full", assignments=["plant.rate=10"])
     with pytest.raises(UsageError, match=r"plant has no setting 'rate'; it has length, .*version"):

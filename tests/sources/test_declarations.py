@@ -8,7 +8,9 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import polars as pl
 import pytest
+from workbench import Workbench
 
 import sources
 from readbench_data import lane, sampling, split
@@ -139,6 +141,9 @@ def test_traps_and_notes_are_told(source: Source) -> None:
 def test_the_settings_can_be_used(source: Source) -> None:
     settings = BenchmarkConfig().for_dataset(source.name, source.config)
     assert settings == source.config
+    if settings.length is not None:
+        declared = {name: settings.options[name] for name in settings.follows}
+        assert settings.following(settings.length) == declared, "what follows the length fits the declared length"
     assert 0 < settings.test_fraction < 1
     assert settings.length is None or settings.length > 0
 
@@ -185,3 +190,21 @@ def test_a_source_reads_no_printed_number(source: Source) -> None:
     path = REPO / "sources" / f"{source.name}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "printed"]
+
+
+@pytest.mark.parametrize("name", [n for n, s in sources.all_sources().items() if s.config.follows])
+@pytest.mark.parametrize("share", [0.5, 1.5])
+def test_units_share_no_row_and_have_faults_at_another_window_length(name: str, share: float, tmp_path: Path) -> None:
+    """What a source derives from the window length (margins, reaches, placements) follows it."""
+    source = sources.get(name)
+    assert source.config.length is not None
+    bench = Workbench(source).with_length(int(source.config.length * share))
+    sources.miniature(name)(tmp_path)
+    windows = bench.index(bench.curated(bench.recordings(tmp_path))).filter(pl.col("class_label").is_not_null())
+    assert windows.filter(pl.col("class_label") != NORMAL).height > 0
+    assert set(windows["stop"] - windows["start"]) == {bench.source.config.length}
+    last = windows.sort("recording_id", "row_start").with_columns(
+        pl.col("row_stop").shift().over("recording_id").alias("before"),
+        pl.col("unit").shift().over("recording_id").alias("unit_before"),
+    )
+    assert last.filter((pl.col("before") > pl.col("row_start")) & (pl.col("unit") != pl.col("unit_before"))).is_empty()

@@ -89,6 +89,7 @@ def test_two_windows_of_the_fault_and_two_before_it() -> None:
     assert window_starts(616, 360, 2).tolist() == [104, 360], "256 rows after the onset: one window"
     assert window_starts(560, 390, 2).tolist() == [134, 304], "170 rows: one window with 86 normal rows"
     assert window_starts(200, 100, 2).tolist() == []
+    assert window_starts(1200, 600, 1, length=100).tolist() == [500, 600]
     assert window_starts(4201, 2101, 3).tolist() == [1333, 1589, 1845, 2101, 2357, 2613]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -28,6 +28,11 @@ class Workbench:
     """What a test of a source does with it; ``options`` change the source's own settings."""
 
     source: Source
+
+    def with_length(self, length: int) -> Workbench:
+        """The same with windows of another length, as a configuration file would ask for."""
+        config = BenchmarkConfig(datasets={self.source.name: {"length": length}})
+        return Workbench(replace(self.source, config=config.for_dataset(self.source.name, self.source.config)))
 
     def files(self, folder: Path) -> FileSet:
         return FileSet(self.source.name, folder, "mirror")
