@@ -5,6 +5,9 @@
 
 The constant factor (k1 + 1) of other texts is left out: it ranks the same. A word repeated in the query counts as
 often as it stands there (as in bm25s and rank_bm25).
+
+Words are counted in a table, not sorted. Scores are gathered word by word for all queries at once, so that a posting
+is read once: its weight times the counts of that word in every query is added to a row of [documents, queries].
 """
 
 from __future__ import annotations
@@ -22,76 +25,101 @@ DROPPED = -1
 MAX_TABLE = 1 << 24
 """Largest code that is indexed directly; larger ones, or ones beyond the number of words, are renumbered first."""
 
+DENSE = 16
+"""From one query in so many on, a word is added to all queries (vectors of mostly zeros) instead of to its own."""
+
 
 def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = B) -> np.ndarray:
     """Scores float64 [nq, n] of int documents [n, L] for int queries [nq, M]; -1 is no word."""
-    documents, queries = np.ascontiguousarray(documents, np.int64), np.ascontiguousarray(queries, np.int64)
-    out = np.zeros((len(queries), len(documents)))
+    documents, queries = np.ascontiguousarray(documents), np.ascontiguousarray(queries)
     size = int(max(documents.max(initial=-1), queries.max(initial=-1))) + 1
-    if size == 0 or not len(documents):
-        return out
+    if size == 0 or not len(documents) or not len(queries):
+        return np.zeros((len(queries), len(documents)))
     if size > min(MAX_TABLE, max(1024, documents.size)):
         words, codes = np.unique(np.concatenate([documents.ravel(), queries.ravel()]), return_inverse=True)
         codes = codes - int(words[0] == DROPPED)
         documents = codes[: documents.size].reshape(documents.shape)
         queries = codes[documents.size :].reshape(queries.shape)
         size = len(words)
-    documents, queries = documents.astype(np.int32), queries.astype(np.int32)  # sorts twice as fast
-    sorted_documents = np.sort(documents, axis=1)
-    starts, docs, weights = _index(sorted_documents, size, k1, b)
-    _score(np.sort(queries, axis=1), starts, docs, weights, out)
-    return out
+    scores: np.ndarray = _scores(documents.astype(np.int32), queries.astype(np.int32), size, k1, b)
+    return np.ascontiguousarray(scores.T)
 
 
 @njit(cache=True, nogil=True)
-def _index(documents, size, k1, b):  # type: ignore[no-untyped-def]
-    """Postings by word: starts [size + 1], document and weight of each posting. Rows of documents are sorted."""
-    n, width = documents.shape
-    df = np.zeros(size, np.int64)
-    length = np.zeros(n, np.int64)
-    for d in range(n):
-        before = -1
-        for i in range(width):
-            word = documents[d, i]
-            if word >= 0:
-                length[d] += 1
-                if word != before:
-                    df[word] += 1
-                    before = word
+def _postings(texts, size):  # type: ignore[no-untyped-def]
+    """By word, in order of the texts: starts [size + 1], then text and count of each posting."""
+    n, width = texts.shape
+    count = np.zeros(size, np.int32)
     starts = np.zeros(size + 1, np.int64)
-    starts[1:] = np.cumsum(df)
-    mean = max(length.mean(), 1e-12)
-    docs = np.empty(starts[size], np.int32)
-    weights = np.empty(starts[size], np.float64)
-    filled = starts[:size].copy()
+    words = np.empty(texts.size, np.int32)
+    counts = np.empty(texts.size, np.int32)
+    ends = np.empty(n, np.int64)
+    filled = 0
     for d in range(n):
-        norm = k1 * (1.0 - b + b * length[d] / mean)
-        i = 0
-        while i < width:
-            word = documents[d, i]
-            j = i + 1
-            while j < width and documents[d, j] == word:
-                j += 1
+        first = filled
+        for word in texts[d]:
             if word >= 0:
-                idf = np.log(1.0 + (n - df[word] + 0.5) / (df[word] + 0.5))
-                docs[filled[word]] = d
-                weights[filled[word]] = idf * (j - i) / (j - i + norm)
-                filled[word] += 1
-            i = j
-    return starts, docs, weights
+                if count[word] == 0:
+                    words[filled] = word
+                    filled += 1
+                count[word] += 1
+        for p in range(first, filled):
+            counts[p] = count[words[p]]
+            count[words[p]] = 0
+            starts[words[p] + 1] += 1
+        ends[d] = filled
+    for word in range(size):
+        starts[word + 1] += starts[word]
+    place = starts[:size].copy()
+    whose = np.empty(filled, np.int32)
+    times = np.empty(filled, np.int32)
+    p = 0
+    for d in range(n):
+        while p < ends[d]:
+            at = place[words[p]]
+            whose[at] = d
+            times[at] = counts[p]
+            place[words[p]] = at + 1
+            p += 1
+    return starts, whose, times
 
 
 @njit(cache=True, nogil=True)
-def _score(queries, starts, docs, weights, out):  # type: ignore[no-untyped-def]
-    width = queries.shape[1]
-    for q in range(len(queries)):
-        i = 0
-        while i < width:
-            word = queries[q, i]
-            j = i + 1
-            while j < width and queries[q, j] == word:
-                j += 1
-            if word >= 0:
-                for p in range(starts[word], starts[word + 1]):
-                    out[q, docs[p]] += (j - i) * weights[p]
-            i = j
+def _scores(documents, queries, size, k1, b):  # type: ignore[no-untyped-def]
+    n, nq = len(documents), len(queries)
+    norm = np.empty(n)
+    for d in range(n):
+        length = 0
+        for word in documents[d]:
+            length += word >= 0
+        norm[d] = length
+    mean = max(norm.mean(), 1e-12)
+    for d in range(n):
+        norm[d] = k1 * (1.0 - b + b * norm[d] / mean)
+    starts, docs, tf = _postings(documents, size)
+    asked_from, asked_by, asked_times = _postings(queries, size)
+    out = np.zeros((n, nq))
+    times = np.zeros(nq)
+    for word in range(size):
+        a0, a1 = asked_from[word], asked_from[word + 1]
+        df = starts[word + 1] - starts[word]
+        if a0 == a1 or df == 0:
+            continue
+        idf = np.log(1.0 + (n - df + 0.5) / (df + 0.5))
+        dense = (a1 - a0) * DENSE >= nq
+        if dense:
+            for a in range(a0, a1):
+                times[asked_by[a]] = asked_times[a]
+        for p in range(starts[word], starts[word + 1]):
+            weight = idf * tf[p] / (tf[p] + norm[docs[p]])
+            row = out[docs[p]]
+            if dense:
+                for q in range(nq):
+                    row[q] += times[q] * weight
+            else:
+                for a in range(a0, a1):
+                    row[asked_by[a]] += asked_times[a] * weight
+        if dense:
+            for a in range(a0, a1):
+                times[asked_by[a]] = 0.0
+    return out
