@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.evaluation.chance import random_macro_f1
 from readbench_data.evaluation.metrics import (
     CUTOFFS,
     Scores,
@@ -92,16 +93,16 @@ class EvaluationResult:
         return {str(s): int(n) for s, n in units.group_by("status").len().iter_rows()}
 
 
-def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str, int], float | None]]:
+def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str, int], float]]:
     """Every metric of a stored unit, from its ranking and scores alone: those of each query, and macro-F1.
 
-    An exact expectation predicts no class: its macro-F1 is null.
+    A unit that stands for all random orders (Random) has the exact expectation of each.
     """
     corpus = labels.corpus_labels[labels.members(record.unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
     if record.facts["expectation"]:
         metrics = random_expectation(len(corpus), n_rel)
-        tied, f1 = metrics, dict.fromkeys(("macro_f1", k) for k in F1_CUTOFFS)
+        tied, f1 = metrics, {("macro_f1", k): random_macro_f1(labels.query_labels, corpus, k) for k in F1_CUTOFFS}
     else:
         ranking, scores = record.arrays()
         if ranking.shape != (len(labels.query_labels), len(corpus)):
@@ -173,7 +174,7 @@ def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[
     if not record.ok:
         return _with_metrics(base, {}), None
     per_query, f1 = unit_metrics(record, labels)
-    means: dict[tuple[str, int], float | None] = {key: float(v.mean()) for key, v in per_query.items()}
+    means = {key: float(v.mean()) for key, v in per_query.items()}
     keys = ("method", "dataset", "rho", "random_state")
     table = pl.DataFrame(
         {
@@ -193,5 +194,5 @@ def _absent_rows(name: str, described: dict[str, Any], info: DatasetInfo, rho: i
     return _with_metrics({**base, "origin": info.origin, "partial": info.partial}, {})
 
 
-def _with_metrics(base: dict[str, Any], values: dict[tuple[str, int], float | None]) -> list[dict[str, Any]]:
+def _with_metrics(base: dict[str, Any], values: dict[tuple[str, int], float]) -> list[dict[str, Any]]:
     return [{**base, "metric": m, "k": k, "value": values.get((m, k))} for m, k in METRICS]

@@ -1,0 +1,73 @@
+"""The exact expectation of macro-F1 when every query gets a uniformly random order of its own.
+
+What a query predicts is then the label of a draw without replacement, the same law for every query and independent
+between queries. With p the probability of predicting a class, the queries of that class (m of them) and the others
+(r) predict it Binomial(m, p) and Binomial(r, p) times, so
+
+    E[F1] = sum_{h, o} 2 h / (m + h + o) * P[Binomial(m, p) = h] * P[Binomial(r, p) = o]
+
+and the mean over the classes of the queries is the expectation of macro-F1. Nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import comb
+
+import numpy as np
+from scipy.stats import binom
+
+
+def majority_probability(sizes: np.ndarray, k: int) -> np.ndarray:
+    """Probability that each label has the majority among the first ``k`` of a random order, float64 [labels].
+
+    ``sizes`` [labels]: how often each label occurs in the corpus. Labels of equal count: the one that comes first,
+    and of t tied labels each comes first equally often, since all orders of the same items are equally likely.
+    """
+    counts = tuple(sorted(int(s) for s in sizes))
+    of_size = {size: _majority(size, counts, min(k, sum(counts))) for size in set(counts)}
+    return np.array([of_size[int(s)] for s in sizes])
+
+
+@cache
+def _majority(size: int, counts: tuple[int, ...], drawn: int) -> float:
+    """Of one label of ``size`` items in a corpus of ``counts``."""
+    others = list(counts)
+    others.remove(size)
+    return _wins(size, others, drawn) / comb(sum(counts), drawn)
+
+
+def _wins(size: int, others: list[int], drawn: int) -> float:
+    """Draws in which a label of ``size`` items has the majority, a tie of t labels counted as 1/t."""
+    total = 0.0
+    for own in range(1, min(size, drawn) + 1):
+        tied = _no_more_than(own, others, drawn - own)
+        total += comb(size, own) * sum(ways / (t + 1) for t, ways in tied.items())
+    return total
+
+
+def _no_more_than(most: int, sizes: list[int], drawn: int) -> dict[int, int]:
+    """By how many labels reach ``most``: the ways to draw ``drawn`` items with no label above it."""
+    reached: dict[tuple[int, int], int] = {(0, 0): 1}
+    for size in sizes:
+        following: dict[tuple[int, int], int] = {}
+        for (used, tied), ways in reached.items():
+            for taken in range(min(size, most, drawn - used) + 1):
+                key = (used + taken, tied + (taken == most))
+                following[key] = following.get(key, 0) + ways * comb(size, taken)
+        reached = following
+    return {tied: ways for (used, tied), ways in reached.items() if used == drawn}
+
+
+def random_macro_f1(truth: np.ndarray, corpus_labels: np.ndarray, k: int) -> float:
+    """Expected macro-F1, over the classes of ``truth`` [nq], of predicting by the majority of the first ``k`` items."""
+    names, sizes = np.unique(corpus_labels, return_counts=True)
+    probability = dict(zip(names.tolist(), majority_probability(sizes, k).tolist(), strict=True))
+    return float(np.mean([_f1(int((truth == c).sum()), len(truth), probability.get(str(c), 0.0)) for c in set(truth)]))
+
+
+def _f1(own: int, n: int, p: float) -> float:
+    """E[F1] of a class of ``own`` among ``n`` queries, each predicted to be of it with probability ``p``."""
+    hits, strays = np.arange(own + 1), np.arange(n - own + 1)
+    f1 = 2.0 * hits[:, None] / (own + hits[:, None] + strays)
+    return float(binom.pmf(hits, own, p) @ f1 @ binom.pmf(strays, n - own, p))
