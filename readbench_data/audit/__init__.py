@@ -1,6 +1,14 @@
 """Why a window has its label, and whether a dataset's labels can be defended: text, plots, pages."""
 
 from readbench_data.audit.entry import describe_entry, entry_text, explain, find
-from readbench_data.audit.overview import describe_dataset
+from readbench_data.audit.overview import describe_dataset, overview, overview_text
 
-__all__ = ["describe_dataset", "describe_entry", "entry_text", "explain", "find"]
+__all__ = [
+    "describe_dataset",
+    "describe_entry",
+    "entry_text",
+    "explain",
+    "find",
+    "overview",
+    "overview_text",
+]

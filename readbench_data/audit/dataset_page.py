@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from readbench_data.audit import svg, tallies
+from readbench_data.audit.channels import channel_tally, tally_tables
 from readbench_data.audit.facts import Facts, from_release, from_store, is_current
 from readbench_data.audit.page import Html, figure, page, paragraph, section, table
 from readbench_data.audit.words import ENDINGS, REASONS
@@ -67,7 +68,13 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
         _shortcuts(facts),
         _sensitivity(variants),
         _fill(audit),
-        section("channels", "Channels", paragraph(CHANNELS, "soft"), _channels(values)),
+        section(
+            "channels",
+            "Channels",
+            tally_tables(channel_tally(store, dataset) if here and store is not None else None),
+            paragraph(CHANNELS, "soft"),
+            _channels(values),
+        ),
     ]
     return page(f"Audit of {dataset}", body, SECTIONS, _lead(manifest, dataset))
 
@@ -137,9 +144,9 @@ def _funnel(audit: pl.DataFrame) -> str:
 
 
 def _lost(audit: pl.DataFrame) -> str:
-    rows = [(ENDINGS[o] if o != "dropped" else o, r, REASONS.get(r, r), n) for o, r, n in tallies.by_reason(audit)]
-    header = ["what became of them", "reason", "what it means", "windows"]
-    return section("lost", "Windows in no set", table("Windows by reason", header, rows, [3]))
+    rows = [(ENDINGS[o] if o != "dropped" else o, r, n, REASONS.get(r, r)) for o, r, n in tallies.by_reason(audit)]
+    header = ["what became of them", "reason", "windows", "what it means"]
+    return section("lost", "Windows in no set", table("Windows by reason", header, rows, [2]))
 
 
 def _purity(audit: pl.DataFrame) -> str:
@@ -265,6 +272,7 @@ def _fill(audit: pl.DataFrame) -> str:
             pl.col("filled_fraction").max().alias("most"),
             pl.col("sentinel_count").sum().alias("sentinels"),
         )
+        .filter((pl.col("touched") > 0) | (pl.col("sentinels") > 0))
         .sort("mean", "sentinels", "source_file", descending=[True, True, False])
     )
     rows = [
@@ -272,7 +280,10 @@ def _fill(audit: pl.DataFrame) -> str:
         for name, n, touched, mean, most, sentinels in by_file.head(30).iter_rows()
     ]
     touched = int((audit["filled_fraction"] > 0).sum())
-    told = f"{touched:,} of {audit.height:,} windows hold a filled cell. The {len(rows)} files with most of them:"
+    told = f"{touched:,} of {audit.height:,} windows hold a filled cell."
+    if not rows:
+        return section("fill", "Fill and sentinels", paragraph(told))
+    told += f" The {len(rows)} source files with most of them:"
     header = ["source file", "windows", "with filled cells", "mean filled", "most filled", "sentinels masked"]
     return section("fill", "Fill and sentinels", paragraph(told), table("Filled by file", header, rows, range(1, 6)))
 
@@ -280,4 +291,4 @@ def _fill(audit: pl.DataFrame) -> str:
 def _channels(values: Values) -> str:
     rows = tallies.channel_rows(list(values.values()))
     header = ["channel", "windows", "does not move in", "minimum", "mean", "maximum"]
-    return table("Channels", header, rows, range(1, 6))
+    return table("Channels of the published windows", header, rows, range(1, 6))

@@ -63,6 +63,7 @@ def explain(
         "label_track": None if found is None else found.strip(),
         "evidence": None if found is None else found.kind,
         "own_unit": None if found is None else found.own_unit,
+        "touched_channels": None if found is None else found.touched(),
     }
     return facts, found
 
@@ -118,7 +119,11 @@ def entry_text(facts: dict[str, Any]) -> str:
     rows = f"{facts['row_start']:,} to {facts['row_stop']:,} (half-open)"
     if (facts["context_start"], facts["context_stop"]) != (facts["row_start"], facts["row_stop"]):
         rows += f"; to re-derive read {facts['context_start']:,} to {facts['context_stop']:,}"
+    if facts["row_unit"] != "row":
+        rows += f"; a row is a {facts['row_unit']}"
     filled = f"{100 * facts['filled_fraction']:.2f} % of its cells; sentinels masked: {facts['sentinel_count']}"
+    if facts["touched_channels"]:
+        filled = ("\n" + " " * 14).join([filled, *_touched(facts["touched_channels"])])
     lines = [
         f"window {facts['entry_id']} of {facts['dataset']}, release {facts['release']}{miniature}",
         "",
@@ -127,7 +132,7 @@ def entry_text(facts: dict[str, Any]) -> str:
         "",
         f"source file   {facts['source_file']}  (sha256 {facts['source_sha256']})",
         f"recording     {facts['recording_id']}",
-        f"rows          {rows}; a row is a {facts['row_unit']}",
+        f"rows          {rows}",
         f"time          {facts['time_start'] or '-'} to {facts['time_stop'] or '-'}",
         f"filled        {filled}",
         "",
@@ -159,6 +164,21 @@ def entry_text(facts: dict[str, Any]) -> str:
     if facts["duplicate_of"]:
         lines.append(f"same as       {facts['duplicate_of']}")
     return "\n".join(lines)
+
+
+def _touched(channels: list[dict[str, Any]], groups: int = 3, names: int = 4) -> list[str]:
+    """Channels with filled or masked cells in words, those with the same counts together."""
+    alike: dict[tuple[int, int], list[str]] = {}
+    for row in channels:
+        alike.setdefault((row["filled"], row["masked"]), []).append(row["channel"])
+    lines = []
+    for (filled, masked), own in list(alike.items())[:groups]:
+        sentinels = f", {masked if masked < filled else 'all'} of them sentinels" if masked else ""
+        told = f"{filled} steps{sentinels}"
+        more = f" and {len(own) - names} more" if len(own) > names else ""
+        lines.append(f"in {told}: {', '.join(own[:names])}{more}")
+    left = sum(len(own) for own in list(alike.values())[groups:])
+    return [*lines, f"in fewer steps: {left} more channels"] if left else lines
 
 
 def _parameters(rule: dict[str, Any]) -> str:

@@ -1,36 +1,88 @@
-"""How a dataset's windows became entries, in a few lines of text."""
+"""How a dataset's windows became entries, as plain data and in a few lines of text."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from readbench_data.audit.channels import channel_tally, tally_lines
+from readbench_data.audit.facts import is_current
 from readbench_data.audit.words import REASONS
+from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
+from readbench_data.store import Store
+
+OUTCOMES = ("dropped", "pool", "corpus", "query")
 
 
-def describe_dataset(release: Path, dataset: str) -> str:
-    """How a dataset's windows became entries: counts by outcome, reason and class."""
+def overview(release: Path, dataset: str, store: Store | None = None) -> dict[str, Any]:
+    """Counts of a dataset's windows by outcome, reason and class, and what its channels missed.
+
+    ``store``: a data root; without the lane that the release came from ``channels`` is None. Raises
+    ``ReadbenchError`` where the release has no such dataset.
+    """
+    rows = read_audit_table(release, dataset)
+    kept = rows.filter(pl.col("outcome") != "dropped")
+    classes = []
+    for (label,), part in sorted(kept.group_by("class_label"), key=lambda g: (g[0][0] == NORMAL, str(g[0][0]))):
+        drawn = {o: part.filter(pl.col("outcome") == o) for o in ("corpus", "query")}
+        classes.append(
+            {
+                "class_label": label,
+                "pool": part.height,
+                "corpus": drawn["corpus"].height,
+                "queries": drawn["query"].height,
+                "units": part["unit"].n_unique(),
+                "example": next((d["entry_id"][0] for d in drawn.values() if d.height), part["entry_id"][0]),
+            }
+        )
+    reasons = rows.drop_nulls("reason").group_by("outcome", "reason").len().sort("len", "reason", descending=True)
+    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    here = store is not None and is_current(store, manifest, dataset)
+    tally = channel_tally(store, dataset) if here and store is not None else None
+    return {
+        "dataset": dataset,
+        "release": manifest["version"],
+        "origin": manifest["datasets"][dataset]["origin"],
+        "considered": rows.height,
+        "outcomes": {o: rows.filter(pl.col("outcome") == o).height for o in OUTCOMES},
+        "reasons": [{"outcome": o, "reason": r, "windows": n} for o, r, n in reasons.iter_rows()],
+        "classes": classes,
+        "channels": None if tally is None else tally.to_dicts(),
+    }
+
+
+def read_audit_table(release: Path, dataset: str) -> pl.DataFrame:
+    """Outcome, reason, class and unit of every window considered; ``ReadbenchError`` where there is no such table."""
     path = release / layout.audit(dataset)
     if not path.is_file():
-        raise ReadbenchError(f"{release} has no audit table of {dataset}")
-    rows = pl.read_parquet(path, columns=["entry_id", "class_label", "outcome", "reason", "unit", "majority_share"])
-    considered = rows.height
-    lines = [f"{dataset}: {considered:,} windows considered", ""]
-    for outcome in ("dropped", "pool", "corpus", "query"):
-        part = rows.filter(pl.col("outcome") == outcome)
-        lines.append(f"{outcome:10}{part.height:>10,}")
-        for reason, n in part.drop_nulls("reason").group_by("reason").len().sort("len", "reason").reverse().iter_rows():
-            lines.append(f"{'':10}{n:>10,}  {reason}: {REASONS.get(reason, reason)}")
+        known = sorted(p.stem for p in (release / "audit").glob("*.parquet"))
+        raise ReadbenchError(f"{release} has no audit table of {dataset}; it has {', '.join(known) or 'none'}")
+    return pl.read_parquet(path, columns=["entry_id", "class_label", "outcome", "reason", "unit"])
+
+
+def describe_dataset(release: Path, dataset: str, store: Store | None = None) -> str:
+    """What :func:`overview` counts, in words."""
+    return overview_text(overview(release, dataset, store))
+
+
+def overview_text(facts: dict[str, Any]) -> str:
+    """What :func:`overview` counted, in words, on about one screen."""
+    lines = [f"{facts['dataset']}: {facts['considered']:,} windows considered", ""]
+    for outcome in OUTCOMES:
+        lines.append(f"{outcome:10}{facts['outcomes'][outcome]:>10,}")
+        for row in facts["reasons"]:
+            if row["outcome"] == outcome:
+                lines.append(
+                    f"{'':10}{row['windows']:>10,}  {row['reason']}: {REASONS.get(row['reason'], row['reason'])}"
+                )
     lines += ["", f"{'class':34}{'pool':>9}{'corpus':>9}{'queries':>9}{'units':>7}  for example"]
-    kept = rows.filter(pl.col("outcome") != "dropped")
-    for (label,), part in sorted(kept.group_by("class_label"), key=lambda g: (g[0][0] == "Normal", g[0][0])):
-        drawn = {o: part.filter(pl.col("outcome") == o) for o in ("corpus", "query")}
-        example = next((d["entry_id"][0] for d in drawn.values() if d.height), part["entry_id"][0])
-        counts = (
-            f"{part.height:>9,}{drawn['corpus'].height:>9,}{drawn['query'].height:>9,}{part['unit'].n_unique():>7,}"
-        )
-        lines.append(f"{str(label)[:33]:34}{counts}  {example}")
-    return "\n".join(lines)
+    for row in facts["classes"]:
+        counts = f"{row['pool']:>9,}{row['corpus']:>9,}{row['queries']:>9,}{row['units']:>7,}"
+        lines.append(f"{str(row['class_label'])[:33]:34}{counts}  {row['example']}")
+    channels = [] if not facts["channels"] else tally_lines(pl.DataFrame(facts["channels"]))
+    return "\n".join([*lines, "", *channels] if channels else lines)

@@ -22,12 +22,13 @@ nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1rem;padding:0;margin:.6rem 0;list-
 table{border-collapse:collapse;font-size:.92rem;margin:.4rem 0}
 caption{text-align:left;color:var(--soft);padding:.2rem 0}
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
-.n{text-align:right;font-variant-numeric:tabular-nums}
+.n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}
+td:first-child{overflow-wrap:anywhere;min-width:min(9.5rem,40vw);max-width:22rem}td:first-child.n{min-width:3rem}
 code{font:.88em ui-monospace,monospace;overflow-wrap:anywhere}
 pre{overflow-x:auto;font:.85rem/1.45 ui-monospace,monospace}
 figure{margin:.6rem 0}figcaption{font-size:.88rem;color:var(--soft);overflow-wrap:anywhere}
 .grid{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(17rem,100%),1fr));gap:1rem}
-td{min-width:4rem}td:last-child{min-width:12rem}td:last-child.n{min-width:4rem}
+td{min-width:4rem}td:nth-child(2):not(.n){min-width:8rem}td:last-child{min-width:12rem}td:last-child.n{min-width:4rem}
 svg{max-width:100%;height:auto;display:block}svg text{fill:var(--ink);font:12px system-ui,sans-serif}
 td svg{max-width:none;min-width:100px}.scroll>svg{max-width:none}
 .f{fill:var(--fault)}.k{fill:var(--normal)}.s{stroke:var(--fault);fill:none;stroke-width:1.2}

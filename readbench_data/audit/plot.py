@@ -23,6 +23,14 @@ def liveliest(values: np.ndarray, most: int = MOST_CHANNELS) -> np.ndarray:
     return np.sort(np.argsort(-values.std(axis=0) / scale, kind="stable")[:most])
 
 
+def shorten(name: str, most: int) -> str:
+    """A name of at most ``most`` characters: its beginning and its end, which tell channels apart."""
+    if len(name) <= most:
+        return name
+    head = (most - 1) // 3
+    return f"{name[:head]}…{name[head + 1 - most :]}"
+
+
 def plot_entry(
     path: Path, facts: dict[str, Any], values: np.ndarray, channels: tuple[str, ...], found: Trace | None
 ) -> None:
@@ -35,22 +43,29 @@ def plot_entry(
     axes = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=heights)[:, 0]
     for plot, channel in zip(axes, shown, strict=False):
         plot.plot(values[:, channel], color=INK, linewidth=0.8)
-        if found is not None and found.filled is not None and (found.filled > 0).any():
-            low, high = plot.get_ylim()
-            plot.fill_between(np.arange(len(values)), low, high, where=found.filled > 0, color=GREY, alpha=0.35, lw=0)
-        plot.set_ylabel(channels[channel][-18:], rotation=0, ha="right", va="center", fontsize=8)
+        if found is not None and found.filled is not None:
+            _shade(plot, found.filled[:, channel])
+        plot.set_ylabel(shorten(channels[channel], 20), rotation=0, ha="right", va="center", fontsize=8)
         plot.tick_params(labelsize=7)
         plot.spines[["top", "right"]].set_visible(False)
     _track(axes[-1], facts, found, len(values))
+    grey = found is not None and found.filled is not None and bool(found.filled[:, shown].any())
     left = f", {len(shown)} of {values.shape[1]} channels" if len(shown) < values.shape[1] else ""
     label = facts["class_label"] or f"dropped, {facts['reason']}"
     figure.suptitle(
-        f"{facts['dataset']}  {facts['entry_id'][:12]}  class: {label}{left}",
+        f"{facts['dataset']}  {facts['entry_id'][:12]}  class: {label}{left}{'   (grey: filled)' if grey else ''}",
         fontsize=10,
         x=0.01,
         ha="left",
     )
     figure.savefig(path, format="png", metadata={"Software": None})
+
+
+def _shade(plot: Any, filled: np.ndarray) -> None:
+    """Grey behind the steps [T] whose value was filled; a step reaches half-way to its neighbours."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], filled, [False]]).astype(np.int8)))
+    for first, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        plot.axvspan(first - 0.5, stop - 0.5, color=GREY, alpha=0.35, linewidth=0)
 
 
 def _track(axes: Any, facts: dict[str, Any], found: Trace | None, steps: int) -> None:

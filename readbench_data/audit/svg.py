@@ -7,7 +7,7 @@ from html import escape
 
 import numpy as np
 
-from readbench_data.audit.plot import liveliest
+from readbench_data.audit.plot import liveliest, shorten
 
 WIDTH = 340
 
@@ -33,8 +33,7 @@ def window(values: np.ndarray, channels: Sequence[str], title: str, most: int = 
     for i, channel in enumerate(shown):
         y = row * i + 5 + (1 - level[:, i]) * (row - 10)
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
-        name = channels[channel]
-        label = escape(name if len(name) <= 12 else "…" + name[-11:])
+        label = escape(shorten(channels[channel], 13))
         parts.append(f'<text x="0" y="{row * i + row // 2 + 4}">{label}</text><polyline class="s" points="{points}"/>')
     low, high = values[:, shown].min(), values[:, shown].max()
     told = f"{title}: {', '.join(channels[c] for c in shown)} over {len(values)} steps, from {low:.4g} to {high:.4g}"
@@ -80,8 +79,7 @@ def lanes(rows: Sequence[tuple[str, np.ndarray]], title: str, bins: int = 160) -
     parts = []
     for i, (name, codes) in enumerate(rows):
         y = i * tall
-        short = name if len(name) <= 22 else "…" + name[-21:]
-        parts.append(f'<text x="0" y="{y + 12}">{escape(short)}</text>')
+        parts.append(f'<text x="0" y="{y + 12}">{escape(shorten(name, 26))}</text>')
         n = min(bins, len(codes))
         edges = np.linspace(0, len(codes), n + 1).astype(int)
         cells = [int(codes[a:b].max()) for a, b in zip(edges[:-1], edges[1:], strict=True)]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from readbench_data.audit.facts import is_current
-from readbench_data.curation import Segment
+from readbench_data.curation import Segment, cells_by_channel
 from readbench_data.lane import INDEX, SHARD
 from readbench_data.recording import BACKGROUND
-from readbench_data.shards import iter_evidence, read_segments
+from readbench_data.shards import iter_evidence, read_cells, read_segments
 from readbench_data.store import Stage, Store
 
 
@@ -20,7 +20,8 @@ from readbench_data.store import Stage, Store
 class Trace:
     """``values`` float32 [T][C] of the window; ``marks`` (start, stop, code) in steps of the window, from 0, in the
     order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``, ``native``); ``unlabelled``
-    intervals; ``filled`` and ``masked`` cells a step [T], or None; ``own_unit`` before units were joined."""
+    intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in the recording; ``own_unit``
+    before units were joined."""
 
     kind: str
     marks: tuple[tuple[int, int, str], ...]
@@ -30,6 +31,15 @@ class Trace:
     filled: np.ndarray | None
     masked: np.ndarray | None
     own_unit: str
+
+    def touched(self) -> list[dict[str, Any]]:
+        """Channels with cells that were filled or held a sentinel: ``channel``, ``filled`` and ``masked`` steps; most
+        first."""
+        none = np.zeros(len(self.channels), np.int64)
+        filled, masked = (none if cells is None else cells.sum(axis=0) for cells in (self.filled, self.masked))
+        rows = zip(self.channels, filled.tolist(), masked.tolist(), strict=True)
+        found = [{"channel": name, "filled": f, "masked": m} for name, f, m in rows if f or m]
+        return sorted(found, key=lambda row: (-max(row["filled"], row["masked"]), row["channel"]))
 
     def strip(self, most: int = 12) -> str:
         """The label track in words: ``0-119 normal, 120-255 f16``, or beats with their steps. Steps are inclusive."""
@@ -69,7 +79,12 @@ def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: b
         wanted = (row["recording_id"], number)
         pieces = read_segments(stream, {wanted}) if values else iter_evidence(stream)
         segment = next((p for p in pieces if (p.recording_id, p.number) == wanted), None)
-    return None if segment is None else of_segment(segment, start, stop, unit)
+        if segment is None:
+            return None
+        if not values and (row["filled_fraction"] or row["sentinel_count"]):
+            filled, masked = read_cells(stream, *wanted)
+            segment = replace(segment, filled_cells=filled, masked_cells=masked)
+    return of_segment(segment, start, stop, unit)
 
 
 def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
@@ -82,14 +97,18 @@ def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
     if segment.evidence.kind == "events":
         marks = _with_background(marks, stop - start)
     part = slice(start, stop)
+    filled, masked = (
+        None if cells is None else cells_by_channel(cells[part], len(segment.channels))
+        for cells in (segment.filled_cells, segment.masked_cells)
+    )
     return Trace(
         segment.evidence.kind,
         marks,
         holes,
         segment.values[part].copy(),
         segment.channels,
-        None if segment.filled is None else segment.filled[part].copy(),
-        None if segment.masked is None else segment.masked[part].copy(),
+        filled,
+        masked,
         unit,
     )
 

@@ -18,7 +18,7 @@ EPILOG = """\b
 Examples:
   readbench audit 0c4a70f71abd                        one window; the first characters of its id do
   readbench audit 0c4a70f71abd --plot window.png      its channels with the label track beneath
-  readbench audit --dataset mit_bih                   how windows became entries
+  readbench audit --dataset mit_bih                   how windows became entries, and what channels missed
   readbench audit --dataset mit_bih --html mit.html   the same as a page, with plots, leaks, shortcuts, sensitivity
   readbench audit --html pages                        pages of all datasets and an index, in the folder pages
 """
@@ -31,7 +31,9 @@ Examples:
     "--html", metavar="FILE", help="With --dataset: write its page. Without: a folder for all pages and an index."
 )
 @click.option("--plot", metavar="FILE.png", help="Draw the window's channels with the label track beneath.")
-@click.option("--json", "as_json", is_flag=True, help="Everything about the window as JSON.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Everything about the window, or with --dataset about it, as JSON."
+)
 @release_option
 @data_option
 def audit(
@@ -48,23 +50,24 @@ def audit(
     ENTRY_ID is the entry_id of a published entry or of any window that was considered and dropped; its first
     characters do where they are unique.
     """
-    from readbench_data.audit import describe_dataset
+    from readbench_data.audit import entry_text, explain, overview, overview_text
 
     folder = find_release(data, release)
     if (entry_id is None) == (dataset is None) and (html is None or entry_id is not None):
         raise UsageError("give an ENTRY_ID or --dataset NAME")
-    if entry_id is None and (plot or as_json):
-        raise UsageError("--plot and --json are for one window: give its ENTRY_ID")
+    if entry_id is None and plot:
+        raise UsageError("--plot is for one window: give its ENTRY_ID")
+    if as_json and html is not None:
+        raise UsageError("--json or --html, one of them")
     if html is not None:
         if entry_id is not None:
             raise UsageError("--html is for datasets: for one window there is --plot FILE.png")
         _pages(Path(html), folder, dataset, data)
         return
     if dataset is not None:
-        click.echo(describe_dataset(folder, dataset))
+        counted = overview(folder, dataset, open_store(data))
+        click.echo(json.dumps(counted, indent=2, ensure_ascii=False) if as_json else overview_text(counted))
         return
-    from readbench_data.audit import entry_text, explain
-
     facts, found = explain(folder, str(entry_id), open_store(data), values=plot is not None)
     if plot is not None:
         _plot(Path(plot), folder, facts, found)

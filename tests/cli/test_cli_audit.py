@@ -18,7 +18,7 @@ from built import THREE, Built, readbench
 
 from readbench_data.audit import explain
 from readbench_data.release.parquet import AUDIT_SCHEMA, write_table
-from readbench_data.store import Store
+from readbench_data.store import Stage, Store
 
 
 def windows(lite: Built, name: str, wanted: pl.Expr) -> pl.DataFrame:
@@ -63,6 +63,24 @@ def test_json_has_everything(lite: Built) -> None:
     assert facts["rule"]["name"] == row["rule"]
     assert facts["draw"]["rank"] == row["draw_rank"]
     assert facts["draw"]["drawn"] <= facts["draw"]["of"]
+
+
+def test_filled_and_masked_channels_are_named(lite: Built) -> None:
+    """Two sums that must agree: cells by channel from the recordings, and the share that the audit table has."""
+    seen = 0
+    for name in THREE:
+        for row in windows(lite, name, pl.col("filled_fraction") > 0)[::3].iter_rows(named=True):
+            for values in (False, True):
+                facts, found = explain(lite.release, row["entry_id"], Store(str(lite.data)), values=values)
+                assert found is not None
+                cells = found.values.size
+                assert sum(c["filled"] for c in facts["touched_channels"]) == round(row["filled_fraction"] * cells)
+                assert sum(c["masked"] for c in facts["touched_channels"]) == row["sentinel_count"]
+            first = facts["touched_channels"][0]
+            text = readbench("audit", row["entry_id"], "--data", lite.data).out
+            assert re.search(rf"^ +in {first['filled']} steps.*: .*{re.escape(first['channel'])}", text, re.MULTILINE)
+            seen += 1
+    assert seen
 
 
 def test_without_the_lane_the_release_still_tells(lite: Built, tmp_path: Path) -> None:
@@ -135,13 +153,34 @@ def test_the_page_counts_what_the_audit_table_holds(pages: Path, lite: Built) ->
     audit = windows(lite, "mit_bih", pl.lit(True))
     assert f"{audit.height:,} windows were considered" in text
     for reason, n in audit.drop_nulls("reason").group_by("reason").len().iter_rows():
-        assert re.search(rf"<td>{reason}</td><td>[^<]+</td><td class=.n.>{n:,}</td>", text)
+        assert re.search(rf"<td>{reason}</td><td class=.n.>{n:,}</td><td>[^<]+</td>", text)
     assert "tie with Normal: to Normal" in text
     assert "generated stand-in, not READ-Bench" in text
     closest = re.search(r"Closest to the threshold.*?<td>([0-9a-f]{32})</td>", text, re.DOTALL)
     assert closest
     votes = audit.filter(pl.col("entry_id") == closest[1])["votes"][0].to_list()
     assert len({v["class_label"] for v in votes}) > 1, "a borderline window has more than one class in it"
+
+
+def test_channels_are_counted_as_curation_counted_them(pages: Path, lite: Built, tmp_path: Path) -> None:
+    store = Store(str(lite.data))
+    for name, measure, total in (
+        ("petrobras_3w", "removed", "removed_channels"),
+        ("ctsr", "filled", "filled_cells"),
+        ("mit_bih", "missing", "filled_cells"),
+    ):
+        told = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
+        record = Stage(store, name, "recordings").current()
+        assert record is not None
+        assert sum(c[measure] for c in told["channels"]) == record["counts"][total], name
+        assert told["considered"] == sum(told["outcomes"].values())
+        page = (pages / f"{name}.html").read_text()
+        first = told["channels"][0]
+        assert re.search(rf"<td>{re.escape(first['channel'])}</td><td class=.n.>{first['recordings']:,}</td>", page)
+    text = readbench("audit", "--dataset", "petrobras_3w", "--data", lite.data).out
+    assert re.search(r"^P-PDG +[\d.]+ % +[\d.]+ % +0 %$", text, re.MULTILINE), "3W drops rows, it fills nothing"
+    away = ("--release", lite.release, "--data", tmp_path)
+    assert json.loads(readbench("audit", "--dataset", "ctsr", "--json", *away).out)["channels"] is None
 
 
 def test_the_index_links_every_page_and_names_what_has_no_data(pages: Path) -> None:
@@ -172,7 +211,13 @@ def test_contrast_of_every_text_colour() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("--json",), ("--dataset", "ctsr", "--plot", "x.png"), ("abcdef12", "--html", "x.html")]
+    "words",
+    [
+        ("--json",),
+        ("--dataset", "ctsr", "--plot", "x.png"),
+        ("--dataset", "ctsr", "--json", "--html", "x.html"),
+        ("abcdef12", "--html", "x.html"),
+    ],
 )
 def test_options_that_do_not_fit_each_other(lite: Built, words: tuple[str, ...]) -> None:
     assert readbench("audit", *words, "--data", lite.data).code == 2

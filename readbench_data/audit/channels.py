@@ -1,0 +1,88 @@
+"""What a dataset's channels were like before and after curation: missing, sentinels, filled, dead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from readbench_data.audit import svg
+from readbench_data.audit.page import Html, paragraph, table
+from readbench_data.audit.plot import shorten
+from readbench_data.channel_tally import by_channel
+from readbench_data.lane import CHANNELS
+from readbench_data.store import Stage, Store
+
+SHOWN = 100
+"""Channels listed on a page; ``--json`` has all of them."""
+
+
+def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
+    """The channels of the current lane's recordings (see :func:`by_channel`), those with most cells without a value
+    first; None where this data root does not hold the lane."""
+    stage = Stage(store, dataset, "recordings")
+    record = stage.current()
+    if record is None or not store.exists(path := f"{stage.place(record['key'])}/{CHANNELS}"):
+        return None
+    with store.open_read(path) as stream:
+        found = by_channel(stream)
+    without = (pl.col("missing") + pl.col("masked")) / pl.col("rows")
+    dead = (pl.col("absent") + pl.col("constant")) / pl.col("recordings")
+    return found.sort(without, dead, descending=True, maintain_order=True)
+
+
+def share(part: int, whole: int) -> str:
+    """A share in per cent; what is more than nothing does not round to 0."""
+    if not part or not whole:
+        return "0 %"
+    percent = 100 * part / whole
+    return "< 0.01 %" if percent < 0.01 else f"{percent:.2f} %"
+
+
+def tally_tables(tally: pl.DataFrame | None) -> str:
+    """The tally as a table with a bar a channel, for a page."""
+    if tally is None:
+        return paragraph(
+            "The lane of this release is not in this data root, so what its recordings missed is not here."
+        )
+    rows = [_row(row) for row in tally.head(SHOWN).iter_rows(named=True)]
+    touched = tally.filter(pl.col("missing") + pl.col("masked") > 0).height
+    told = (
+        f"{touched:,} of {tally.height:,} channels miss a value or hold a sentinel somewhere. All rows read are "
+        "counted, also where no window was cut. Such a cell is filled, or its row is left out."
+    )
+    if tally.height > SHOWN:
+        told += f" The first {SHOWN}; readbench audit --dataset NAME --json has all."
+    header = ["channel", "recordings", "rows", "missing", "sentinels", "", "filled", "wholly missing in", "constant in"]
+    header.append("removed from")
+    numeric = [i for i, name in enumerate(header) if name and i]
+    return paragraph(told, "soft") + table("Channels of the recordings", header, rows, numeric)
+
+
+def _row(row: dict[str, Any]) -> list[object]:
+    without = row["missing"] + row["masked"]
+    return [
+        row["channel"],
+        row["recordings"],
+        row["rows"],
+        share(row["missing"], row["rows"]),
+        share(row["masked"], row["rows"]),
+        Html(svg.bar(without / max(row["rows"], 1))),
+        share(row["filled"], row["rows"]),
+        row["absent"],
+        row["constant"],
+        row["removed"],
+    ]
+
+
+def tally_lines(tally: pl.DataFrame, most: int = 10) -> list[str]:
+    """The channels with most cells without a value as lines of text; none where every cell has one."""
+    touched = tally.filter(pl.col("missing") + pl.col("masked") > 0)
+    if not touched.height:
+        return []
+    lines = [f"{'channel':34}{'missing':>10}{'sentinels':>11}{'filled':>10}   of the rows it was read in"]
+    for row in touched.head(most).iter_rows(named=True):
+        shares = [share(row[name], row["rows"]) for name in ("missing", "masked", "filled")]
+        lines.append(f"{shorten(row['channel'], 33):34}{shares[0]:>10}{shares[1]:>11}{shares[2]:>10}")
+    left = touched.height - most
+    return [*lines, f"and {left:,} more channels: --json or --html has them"] if left > 0 else lines
