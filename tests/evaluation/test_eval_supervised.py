@@ -12,37 +12,42 @@ import polars as pl
 import pytest
 
 from readbench_data.evaluation import evaluate, evaluate_methods, leaderboard, method_names
-from readbench_data.evaluation.methods.supervised import RDST, MRHydra, _Ridge
+from readbench_data.evaluation.methods.supervised import RDST, Classifier, MRHydra
 from readbench_data.evaluation.registry import DEFAULT_SUITE
 from readbench_data.evaluation.release_data import Release
 from readbench_data.evaluation.task import Task
 
 
 class Projection:
-    """A transform that draws its weights: spectra through random directions."""
+    """A classifier that draws its weights: spectra through random directions, then the nearest class mean."""
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def fit_transform(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        self.weights = self.rng.normal(size=(self.spectra(x).shape[1], 2))
-        return self.transform(x)
+    def fit(self, x: np.ndarray, y: np.ndarray) -> Projection:
+        self.weights = self.rng.normal(size=(spectra(x).shape[1], 2))
+        self.classes_ = np.unique(y)
+        self.means = np.stack([(spectra(x[y == c]) @ self.weights).mean(axis=0) for c in self.classes_])
+        return self
 
-    def transform(self, x: np.ndarray) -> np.ndarray:
-        return self.spectra(x) @ self.weights
-
-    @staticmethod
-    def spectra(x: np.ndarray) -> np.ndarray:
-        return np.abs(np.fft.rfft(x, axis=2)).reshape(len(x), -1)
+    def margins(self, x: np.ndarray) -> np.ndarray:
+        return -np.linalg.norm((spectra(x) @ self.weights)[:, None] - self.means, axis=2)
 
 
-class Drawn(_Ridge):
+def spectra(x: np.ndarray) -> np.ndarray:
+    return np.abs(np.fft.rfft(x, axis=2)).reshape(len(x), -1)
+
+
+class Drawn(Classifier):
     @property
     def name(self) -> str:
         return "Drawn"
 
-    def transforms(self, seed: int) -> list[Any]:
-        return [Projection(seed)]
+    def classifier(self, seed: int) -> Any:
+        return Projection(seed)
+
+    def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
+        return fitted.margins(x)  # type: ignore[no-any-return]
 
 
 def test_three_random_states_are_stored_singly_and_averaged_on_the_board(release: Path, tmp_path: Path) -> None:
@@ -97,6 +102,8 @@ def test_aeons_multirocket_and_hydra(release: Path) -> None:
     moved = model.score(other, model.fit(other))
     assert scores.tolist() != moved.tolist()
     truth = view.task.labels.query_labels
+    said = model.fit(view).predict(view.queries.values.transpose(0, 2, 1).astype(float))
+    assert view.corpus_labels[scores.argmax(axis=1)].tolist() == said.tolist()  # aeon's own answers are the first
     for drawn in (scores, moved):
         assert (view.corpus_labels[drawn.argmax(axis=1)] == truth).mean() > 0.7
         assert np.isneginf(drawn[:, view.corpus_labels == "Normal"]).all()

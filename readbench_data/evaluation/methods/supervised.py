@@ -22,8 +22,6 @@ from readbench_data.evaluation.measure import available_cores
 from readbench_data.evaluation.methods.base import SUPERVISED, Method
 from readbench_data.evaluation.task import View
 
-Standardise = tuple[np.ndarray, np.ndarray]
-
 
 def needed(module: str, extra: str) -> Any:
     """The module, or a ReadbenchError that names the extra to install."""
@@ -35,39 +33,32 @@ def needed(module: str, extra: str) -> Any:
 
 
 @dataclass(frozen=True)
-class _Ridge(Method):
-    """A random transform of the aligned windows, its features standardised on the corpus, and a ridge classifier."""
+class Classifier(Method):
+    """A classifier fitted on the fault windows of this level's corpus, its decision scores made a mass by softmax."""
 
     family: ClassVar[str] = "supervised"
     supervision: ClassVar[str] = SUPERVISED
     stochastic: ClassVar[bool] = True
 
     @abstractmethod
-    def transforms(self, seed: int) -> list[Any]:
-        """Unfitted transforms [n, C, T] -> [n, features]."""
+    def classifier(self, seed: int) -> Any:
+        """Unfitted; ``fit(x, y)`` takes windows float64 [n, C, T] and classes [n]."""
 
-    def fit(self, view: View) -> tuple[list[Any], Standardise, Any]:
-        from sklearn.linear_model import RidgeClassifierCV
+    @abstractmethod
+    def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
+        """Decision scores of windows [n, C, T] for ``fitted.classes_``: [n, classes], or [n] for two classes."""
 
+    def fit(self, view: View) -> Any:
         labels = view.corpus_labels
         kept = labels != NORMAL
-        x = _by_channel(view.corpus.values[kept])
-        transforms = self.transforms(view.seed)
-        features = np.concatenate([np.asarray(t.fit_transform(x, labels[kept])) for t in transforms], axis=1)
-        mean, sd = features.mean(axis=0), features.std(axis=0)
-        sd[sd < 1e-9] = 1.0
-        model = RidgeClassifierCV(alphas=np.logspace(-3, 3, 10)).fit((features - mean) / sd, labels[kept])
-        return transforms, (mean, sd), model
+        return self.classifier(view.seed).fit(_by_channel(view.corpus.values[kept]), labels[kept])
 
-    def score(self, view: View, fitted: tuple[list[Any], Standardise, Any]) -> np.ndarray:
-        transforms, (mean, sd), model = fitted
-        x = _by_channel(view.queries.values)
-        features = np.concatenate([np.asarray(t.transform(x)) for t in transforms], axis=1)
-        margins = model.decision_function((features - mean) / sd)
+    def score(self, view: View, fitted: Any) -> np.ndarray:
+        margins = self.margins(fitted, _by_channel(view.queries.values))
         if margins.ndim == 1:
             margins = np.stack([-margins, margins], axis=1)
         mass = softmax(margins, axis=1)
-        place = {str(c): i for i, c in enumerate(model.classes_)}
+        place = {str(c): i for i, c in enumerate(fitted.classes_)}
         columns = np.array([place.get(c, -1) for c in view.corpus_labels.tolist()])
         return np.where(columns >= 0, mass[:, columns], -np.inf)
 
@@ -77,8 +68,8 @@ def _by_channel(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class RDST(_Ridge):
-    """Random dilated shapelets (Guillaume et al.), aeon's transform with its defaults."""
+class RDST(Classifier):
+    """Random dilated shapelets and a ridge classifier (Guillaume et al.): aeon's, with its defaults."""
 
     max_shapelets: int = 10_000
 
@@ -86,15 +77,17 @@ class RDST(_Ridge):
     def name(self) -> str:
         return "RDST"
 
-    def transforms(self, seed: int) -> list[Any]:
-        shapelets = needed("aeon.transformations.collection.shapelet_based", "supervised")
-        build = shapelets.RandomDilatedShapeletTransform
-        return [build(max_shapelets=self.max_shapelets, random_state=seed, n_jobs=available_cores())]
+    def classifier(self, seed: int) -> Any:
+        build = needed("aeon.classification.shapelet_based", "supervised").RDSTClassifier
+        return build(max_shapelets=self.max_shapelets, random_state=seed, n_jobs=available_cores())
+
+    def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
+        return np.asarray(fitted.estimator_.decision_function(fitted.transformer_.transform(x)))
 
 
 @dataclass(frozen=True)
-class MRHydra(_Ridge):
-    """MultiRocket and Hydra features side by side (Dempster et al.), aeon's transforms with their defaults.
+class MRHydra(Classifier):
+    """MultiRocket and Hydra features side by side and a ridge classifier (Dempster et al.): aeon's, with its defaults.
 
     aeon fails for windows shorter than 10 steps (its issue 3772); such a dataset becomes a failed row.
     """
@@ -103,9 +96,12 @@ class MRHydra(_Ridge):
     def name(self) -> str:
         return "MR-Hydra"
 
-    def transforms(self, seed: int) -> list[Any]:
+    def classifier(self, seed: int) -> Any:
         needed("torch", "supervised")
-        kernels = needed("aeon.transformations.collection.convolution_based", "supervised")
-        cores = available_cores()
-        hydra = kernels.HydraTransformer(random_state=seed, n_jobs=cores)
-        return [hydra, kernels.MultiRocket(random_state=seed, n_jobs=cores)]
+        build = needed("aeon.classification.convolution_based", "supervised").MultiRocketHydraClassifier
+        return build(random_state=seed, n_jobs=available_cores())
+
+    def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
+        hydra = fitted._scale_hydra.transform(fitted._transform_hydra.transform(x))
+        rocket = fitted._scale_multirocket.transform(fitted._transform_multirocket.transform(x))
+        return np.asarray(fitted.classifier.decision_function(np.concatenate([hydra, rocket], axis=1)))
