@@ -47,11 +47,9 @@ def checks(stage: str) -> Iterator[tuple[str, str, bool]]:
         yield expectation["meta"]["check"], expectation["meta"]["why"], _blocks(expectation)
 
 
-def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
-    """Run a stage's suite on a table of scalar columns.
-
-    An expectation that cannot be evaluated (a missing column, say) has failed.
-    """
+def validate(stage: str, projection: pd.DataFrame) -> list[Any]:
+    """What Great Expectations found for each expectation of a stage, in the suite's order, on a table of scalar
+    columns. Raises ``ValueError`` for a nested column."""
     for column in projection.select_dtypes("object").columns:
         if any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in projection[column]):
             raise ValueError(f"column {column} is nested: hand over scalars only")
@@ -73,14 +71,22 @@ def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
         result_format={"result_format": "SUMMARY", "partial_unexpected_count": 5},
     )
     found = {r.expectation_config.meta["check"]: r for r in result.results}  # type: ignore[union-attr]
-    outcomes = []
-    for expectation in declared["expectations"]:
-        check = expectation["meta"]["check"]
-        answer = found[check]
-        outcomes.append(
-            Outcome(check, expectation["meta"]["why"], bool(answer.success), _blocks(expectation), _observed(answer))
-        )
-    return outcomes
+    return [found[e["meta"]["check"]] for e in declared["expectations"]]
+
+
+def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
+    """Run a stage's suite on a table of scalar columns.
+
+    An expectation that cannot be evaluated (a missing column, say) has failed.
+    """
+    answers = validate(stage, projection)
+    return [outcome_of(e, answer) for e, answer in zip(suite(stage)["expectations"], answers, strict=True)]
+
+
+def outcome_of(expectation: Mapping[str, Any], answer: Any) -> Outcome:
+    """One expectation of a suite with what Great Expectations found."""
+    meta = expectation["meta"]
+    return Outcome(meta["check"], meta["why"], bool(answer.success), _blocks(expectation), _observed(answer))
 
 
 class CheckFailed(ReadbenchError):
@@ -119,7 +125,7 @@ def judge(stage: str, subject: str, outcomes: list[Outcome]) -> list[dict[str, A
     return [asdict(o) for o in outcomes]
 
 
-def _blocks(expectation: dict[str, Any]) -> bool:
+def _blocks(expectation: Mapping[str, Any]) -> bool:
     return bool(expectation.get("severity", "critical") == "critical")
 
 

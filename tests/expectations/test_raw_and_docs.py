@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -57,9 +59,26 @@ def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_fa
     for subject, stage, frame in validations:
         expectations.require(stage, subject, frame)
     index = write_data_docs(tmp_path / "docs", validations)
-    assert index.is_file()
-    pages = [p.name for p in (tmp_path / "docs" / "validations").rglob("*.html")]
-    assert len(pages) == len(validations)
     text = index.read_text()
-    for name in ("mit_bih raw", "mit_bih leaks", "release"):
-        assert name in text
+    assert re.search(r'href="mit_bih.html#windows">all \d+ passed<', text)
+    for subject, stage, _ in validations:
+        page = (tmp_path / "docs" / f"{subject}.html").read_text()
+        assert f'id="{stage}"' in page
+        for check, why, _ in expectations.checks(stage):
+            assert f"<b>{check}</b><br>{html.escape(why)}<" in page
+    write_data_docs(tmp_path / "again", validations)
+    assert built.tree(tmp_path / "again") == built.tree(tmp_path / "docs"), "no time of day, no random id"
+
+
+def test_data_docs_load_nothing_and_show_what_failed(tmp_path: Path) -> None:
+    frame = projections.raw([FILES[0], {**FILES[1], "path": "in/<100>.dat", "sha256": "0A" * 32}], ("100.dat",), ())
+    index = write_data_docs(tmp_path, [("plant", "raw", frame)])
+    assert ">1 failed, 1 warning of 5<" in index.read_text()
+    page = (tmp_path / "plant.html").read_text()
+    assert page.index("<b>files_hashed</b>") < page.index("<b>checksums_checked</b>") < page.index("<b>files_there</b>")
+    assert "failed: stops a build" in page
+    assert "sha256 values must match this regular expression: ^[0-9a-f]{64}$" in page, "in Great Expectations' words"
+    assert f"1 of 2 unexpected; such as {'0A' * 32}" in page
+    for text in (page, index.read_text()):
+        assert not re.search(r"(src|href)\s*=\s*[\"']?\s*(https?:)?//|@import|url\(", text), "nothing from the network"
+        assert "<script" not in text
