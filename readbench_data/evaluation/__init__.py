@@ -5,9 +5,9 @@
 ``task``          one dataset, and the view of it a method gets at one level
 ``methods/``      the scorers, one family a module; ``kernels/`` their arithmetic
 ``registry``      methods and pipelines by name
-``ties``          scores to an order, ``metrics`` what an order is worth
+``ties``          scores to an order, ``metrics`` what an order is worth, ``chance`` what a random one is worth
 ``protocol``      every method on every dataset at every level
-``store``         rankings and scores, one file a unit; ``results`` rows out of them
+``store``         rankings and scores, one file a unit; ``results`` rows out of them; ``pruning`` of what is not used
 ``leaderboard``   the table
 """
 

@@ -82,7 +82,7 @@ def _evaluate_dataset(
     if not todo:
         tell(f"{info.name}: {len(methods)} methods, all stored")
         return
-    task = Task.load(release, info.name, ArrayCache(store.root / "shared"))
+    task = Task.load(release, info.name, ArrayCache(store.shared))
     for scorer, unit in todo:
         facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
         store.put(unit, {**facts, "origin": info.origin, "partial": info.partial}, ranking, scores)
@@ -133,6 +133,7 @@ def run_unit(
         peaks = [getattr(c, fact) for c in (fit, score) if getattr(c, fact) is not None]
         facts[fact] = max(peaks, default=None)
     facts["threads"] = threads
+    facts["shared"] = view.shared_files
     return facts, ranking, scores
 
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ import numpy as np
 from readbench_data.evaluation.arrays import write_npz
 
 FORMAT = 1
+FRESH_S = 3600.0
+"""Seconds a shared array that no result names is left alone: a run that is going on may be about to name it."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,11 @@ class Store:
     def __init__(self, root: Path) -> None:
         self.root = Path(root)
 
+    @property
+    def shared(self) -> Path:
+        """Arrays several units use (``arrays``): a cache, in a folder of each dataset. See :meth:`prune`."""
+        return self.root / "shared"
+
     def find(self, unit: Unit) -> Record | None:
         """The stored record of exactly this unit; None if there is none or the file cannot be read."""
         return self._read(self.root / unit.path)
@@ -103,6 +112,26 @@ class Store:
                 newest[record.unit.method] = record
         kept = [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
         return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
+
+    def prune(self, data_hashes: Iterable[dict[str, str]]) -> list[Path]:
+        """Remove shared arrays that no result of these releases was made with; the removed files.
+
+        ``data_hashes``: by dataset, one dict a release that is still there. A file stays if the latest record of any
+        unit of them names it, and so do files younger than :data:`FRESH_S`. Results are never touched, and what
+        is removed by mistake is computed again.
+        """
+        named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.get("shared", ())}
+        removed = []
+        for file in sorted(self.shared.glob("*/*")):
+            with suppress(FileNotFoundError):  # another run was faster
+                young = time.time() - file.stat().st_mtime < FRESH_S
+                if not young and f"{file.parent.name}/{file.name}" not in named:
+                    file.unlink()
+                    removed.append(file)
+        for folder in sorted({file.parent for file in removed}):
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+        return removed
 
     def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
         for dataset, data_hash in data_hashes.items():

@@ -168,9 +168,18 @@ class View:
 
     def shared(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """An array of the whole task, computed once under ``key`` and the task's data hash."""
-        entry, fresh = self.task.cache.get(f"{self.task.dataset}/{self.task.data_hash}/{key}", compute)
+        entry, fresh = self.task.cache.get(self._shared_key(key), compute)
         if not fresh and key not in self._used:
             self.reused_wall_s += entry.wall_s
             self.reused_cpu_s += entry.cpu_s
         self._used.add(key)
         return entry.array
+
+    def _shared_key(self, key: str) -> str:
+        return f"{self.task.dataset}/{self.task.data_hash}/{key}"
+
+    @property
+    def shared_files(self) -> list[str]:
+        """Names, below the folder of shared arrays, of the files that were read or written for this view."""
+        paths = (self.task.cache._path(self._shared_key(key)) for key in self._used)
+        return sorted(f"{path.parent.name}/{path.name}" for path in paths if path is not None)
