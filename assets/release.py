@@ -1,20 +1,19 @@
-"""Where the lanes meet: release, published, evaluation, leaderboard.
+"""Where the lanes meet: release and published; what follows them is in ``assets.evaluation``.
 
-Belongs here: the four assets and what the lineage view shows of them. Does not: how a release is built, verified,
-published or scored.
+Belongs here: the two assets and what the lineage view shows of them. Does not: how a release is built, verified,
+published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import dagster as dg
-import polars as pl
 
 import expectations
 import sources
 from assets import checks
+from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release_folder
 from assets.progress import report
 from assets.resources import Workspace
 from expectations import projections
@@ -26,12 +25,8 @@ from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.verify import verify
 from readbench_data.store import Store
 
-GROUP = "release"
-RELEASE, PUBLISHED = dg.AssetKey("release"), dg.AssetKey("published")
-EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
+RELEASE = dg.AssetKey("release")
 SAME_CONTENT = ("same_content", "what is published is what was released")
-ALL_SCORED = ("all_scored", "no method failed on a dataset that has data")
-ABOVE_RANDOM = ("above_random", "the best method stands above the random floor")
 PLACES = ("release", "published")
 RELEASE_CODE = ("readbench_data.release.build", "readbench_data.release.card")
 
@@ -47,7 +42,7 @@ class PublishTo(dg.Config):
 
 
 def build_release_assets() -> list[dg.AssetsDefinition]:
-    """The four assets after the lanes."""
+    """The assets after the lanes."""
     lanes = [dg.AssetKey([name, "benchmark"]) for name in sources.all_sources()]
 
     @dg.asset(
@@ -131,61 +126,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
             check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": receipt["content"]})],
         )
 
-    @dg.asset(
-        key=EVALUATION,
-        deps=[PUBLISHED],
-        group_name=GROUP,
-        kinds={"numpy"},
-        code_version=code_version("readbench_data.evaluation"),
-        check_specs=[checks.spec(EVALUATION, *ALL_SCORED)],
-        description="Rankings and scores of the default methods at the three pollution levels, one unit of work per "
-        "method, dataset and level; what is stored already is not run again.",
-    )
-    def evaluation(workspace: Workspace) -> dg.MaterializeResult:
-        from readbench_data.evaluation import evaluate
-
-        result = evaluate(release_folder(workspace), evaluation_folder(workspace), progress=report)
-        rows, counts = result.rows, result.counts()
-        return dg.MaterializeResult(
-            metadata={
-                "dagster/row_count": rows.height,
-                "data": dg.MetadataValue.json(sorted(set(rows["origin"].drop_nulls()))),
-                "methods": dg.MetadataValue.json(sorted(set(rows["method"]))),
-                **{f"units_{status}": n for status, n in sorted(counts.items())},
-            },
-            check_results=[checks.result(EVALUATION, ALL_SCORED, not counts.get("failed"), dict(counts))],
-        )
-
-    @dg.asset(
-        key=LEADERBOARD,
-        deps=[EVALUATION],
-        group_name=GROUP,
-        kinds={"markdown"},
-        code_version=code_version("readbench_data.evaluation"),
-        check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
-        description="Macro NDCG@10 at 0, 10 and 20 % Normal, and NDCG@10 per dataset.",
-    )
-    def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
-        from readbench_data.evaluation import leaderboard as make
-
-        board = make(release_folder(workspace), evaluation_folder(workspace))
-        text = board.to_text()
-        workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.txt", text.encode())
-        macro = board.macro()
-        floor = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
-        best = max(floor.values(), default=0.0)
-        return dg.MaterializeResult(
-            metadata={
-                "data": board.banner or "original files",
-                "ndcg_at_10": _board_table(macro),
-                "per_dataset": dg.MetadataValue.md(f"```\n{text}\n```"),
-            },
-            check_results=[
-                checks.result(LEADERBOARD, ABOVE_RANDOM, best > floor.get("Random", 0.0), {"best": best}),
-            ],
-        )
-
-    return [release, published, evaluation, leaderboard]
+    return [release, published, *build_evaluation_assets()]
 
 
 def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
@@ -211,37 +152,5 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
     return {**shown, "left_out": dg.MetadataValue.json(receipt["left_out"])}
 
 
-def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
-    """Macro NDCG@10 by method and level, shown at once; a blank where a method has no value."""
-    levels = {"rho0": "0 %", "rho10": "10 %", "rho20": "20 %"}
-    records = [
-        dg.TableRecord(
-            {"method": row["method"], "supervision": row["supervision"] or ""}
-            | {title: "" if row[name] is None else f"{row[name]:.3f}" for name, title in levels.items()}
-            | {"datasets": row["n"]}
-        )
-        for row in macro.iter_rows(named=True)
-    ]
-    return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("no results are stored")
-
-
 def _below(store: Store, path: str) -> str:
     return f"{store.root.rstrip('/')}/{path}"
-
-
-def release_folder(workspace: Workspace) -> Path:
-    """The release as a local folder: in place, or fetched once into the cache where the store is remote."""
-    folder = f"release/{workspace.release_version}"
-    if workspace.store.is_local:
-        return Path(workspace.store.url(folder))
-    local = workspace.cache / "releases" / workspace.release_version
-    for path in workspace.store.files(folder):
-        target = local / Path(path).relative_to(folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(workspace.store.read_bytes(path))
-    return local
-
-
-def evaluation_folder(workspace: Workspace) -> Path:
-    """Where rankings and scores are kept: local, as they are a cache of work done."""
-    return Path(workspace.store.url("evaluation")) if workspace.store.is_local else workspace.cache / "evaluation"

@@ -112,7 +112,7 @@ def build(
 def _data_docs(workspace: Workspace, names: list[str]) -> None:
     """Data Docs of what was built, and the audit pages of the release, in a local folder."""
     import sources
-    from assets.release import release_folder
+    from assets.evaluation import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
     from readbench_data.audit.index_page import write_pages
     from readbench_data.release.build import lane_status

@@ -79,10 +79,18 @@ def cache_folder(data: str) -> Path:
 
 def evaluation_folder(data: str) -> Path:
     """Where rankings and scores are kept."""
-    from assets.release import evaluation_folder as folder
+    from assets.evaluation import evaluation_folder as folder
     from assets.resources import Workspace
 
     return folder(Workspace(data=data))
+
+
+def known_releases(data: str) -> list[Path]:
+    """The folder of every release that is kept here: built, published, fetched and pulled ones."""
+    from assets.evaluation import known_releases as known
+    from assets.resources import Workspace
+
+    return known(Workspace(data=data))
 
 
 def print_table(

@@ -13,12 +13,15 @@ from readbench_data.cli.common import (
     evaluation_folder,
     find_release,
     is_quiet,
+    known_releases,
     release_option,
 )
+from readbench_data.errors import ReadbenchError, UsageError
 
 EPILOG = """\b
 Examples:
-  readbench evaluate                          the default methods on the newest release
+  readbench evaluate                          a short list of methods on the newest release
+  readbench evaluate --suite default          all that need neither weights nor training
   readbench evaluate --method ED --dataset hai
   readbench evaluate --method 'Features+NR|DTW-I+GPC'
   readbench evaluate --submission submissions/my-method
@@ -29,6 +32,11 @@ What is stored already is not run again; every metric is recomputed from the sto
 @click.command(epilog=EPILOG)
 @release_option
 @click.option("--method", "methods", multiple=True, metavar="NAME", help="A method; may be given several times.")
+@click.option(
+    "--suite",
+    type=click.Choice(["short", "default"]),
+    help="A list of methods: the short one (what is run when nothing is asked for), or all default methods.",
+)
 @click.option(
     "--submission",
     "submissions",
@@ -41,6 +49,7 @@ What is stored already is not run again; every metric is recomputed from the sto
 def evaluate(
     release: str | None,
     methods: tuple[str, ...],
+    suite: str | None,
     submissions: tuple[str, ...],
     datasets: tuple[str, ...],
     data: str,
@@ -50,36 +59,57 @@ def evaluate(
 
     from readbench_data.evaluation import evaluate as run
     from readbench_data.evaluation import leaderboard as make
+    from readbench_data.evaluation.pruning import prune_shared
+    from readbench_data.evaluation.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.submission import run as run_submission
 
+    absent = [s for s in submissions if not Path(s).is_dir()]
+    if absent:
+        raise UsageError(f"{absent[0]}: no such folder; `readbench submission new {absent[0]}` makes one to start from")
     folder, out, only = find_release(data, release), evaluation_folder(data), list(datasets) or None
-    results = []
-    if methods or not submissions:
-        results.append(run(folder, out, list(methods) or None, only, progress=_progress))
-    results += [run_submission(Path(s), folder, out, datasets=only, progress=_progress) for s in submissions]
+    results, refused = [], []
+    names = {"short": SHORT_LIST, "default": DEFAULT_SUITE, None: ()}[suite]
+    asked = list(dict.fromkeys([*names, *methods]))
+    if asked or not submissions:
+        results.append(run(folder, out, asked or None, only, progress=_progress))
+    for place in submissions:
+        try:
+            results.append(run_submission(Path(place), folder, out, datasets=only, progress=_progress))
+        except UsageError:
+            raise
+        except ReadbenchError as error:  # what is wrong with one submission does not stop the others
+            refused.append(str(error))
+    prune_shared(out, [folder, *known_releases(data)])
     click.echo(make(folder, out).to_text().rstrip())
-    rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
-    failed = rows.filter(pl.col("status") == "failed")
-    for method, dataset, reason in failed.select("method", "dataset", "reason").unique(maintain_order=True).iter_rows():
-        click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
+    if results:
+        rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
+        failed = rows.filter(pl.col("status") == "failed").select("method", "dataset", "reason")
+        for method, dataset, reason in failed.unique(maintain_order=True).iter_rows():
+            click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
+    for line in refused[:-1]:
+        click.echo(f"warning: {line}", err=True)
+    if refused:
+        raise ReadbenchError(refused[-1])
 
 
 @click.command()
 @release_option
 @click.option("--html", metavar="FILE", help="Write one self-contained page instead.")
 @click.option("--markdown", is_flag=True, help="The macro table as Markdown.")
+@click.option("--parquet", metavar="FILE", help="Write every row (method, dataset, level, metric, K) instead.")
 @data_option
-def leaderboard(release: str | None, html: str | None, markdown: bool, data: str) -> None:
+def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
     """Show the scores that are stored for a release."""
     from readbench_data.evaluation import leaderboard as make
+    from readbench_data.evaluation.leaderboard import replace
 
     board = make(find_release(data, release), evaluation_folder(data))
-    if html is not None:
-        beside = Path(f"{html}.part")
-        beside.write_text(board.to_html(), encoding="utf-8")
-        beside.replace(html)
-        click.echo(f"wrote {html}")
-    else:
+    files = board.files() if html or parquet else {}
+    for kind, path in (("html", html), ("parquet", parquet)):
+        if path:
+            replace(Path(path), files[kind])
+            click.echo(f"wrote {path}")
+    if not files:
         click.echo((board.to_markdown() if markdown else board.to_text()).rstrip())
 
 

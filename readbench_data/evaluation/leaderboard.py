@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 PRIMARY = ("ndcg", 10)
 """READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
+
+FILE_KINDS = ("txt", "md", "html", "parquet")
 
 MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
 
@@ -137,14 +140,19 @@ class Leaderboard:
         lines += [f"- {d}: {mark}" for d, mark in self.marks().items()]
         return "\n".join(lines) + "\n"
 
+    def files(self) -> dict[str, bytes]:
+        """By ending: ``txt``, ``md``, ``html`` (the page) and ``parquet`` (all rows)."""
+        table = BytesIO()
+        self.result.rows.write_parquet(table)
+        texts = {"txt": self.to_text(), "md": self.to_markdown(), "html": self.to_html()}
+        return {kind: text.encode() for kind, text in texts.items()} | {"parquet": table.getvalue()}
+
     def write(self, folder: Path) -> list[Path]:
-        """``leaderboard.html``, ``.md``, ``.txt`` and ``.parquet`` (all rows) in ``folder``; their paths."""
+        """:meth:`files` as ``leaderboard.<ending>`` in ``folder``; their paths."""
         folder.mkdir(parents=True, exist_ok=True)
-        texts = {"html": self.to_html(), "md": self.to_markdown(), "txt": self.to_text()}
-        for kind, text in texts.items():
-            _replace(folder / f"leaderboard.{kind}", text.encode())
-        self.result.rows.write_parquet(folder / "leaderboard.parquet")
-        return [folder / f"leaderboard.{kind}" for kind in (*texts, "parquet")]
+        for kind, content in self.files().items():
+            replace(folder / f"leaderboard.{kind}", content)
+        return [folder / f"leaderboard.{kind}" for kind in FILE_KINDS]
 
     def to_text(self) -> str:
         """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
@@ -186,7 +194,8 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
     return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, Store(out)))
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace(path: Path, content: bytes) -> None:
+    """Write a file so that its name never holds a half-written one."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.write_bytes(content)
     temporary.replace(path)

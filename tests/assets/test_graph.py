@@ -11,6 +11,7 @@ import pytest
 
 import sources
 from assets.definitions import MAIN_JOB, RELEASE_JOB, build_definitions, lane_job
+from assets.evaluation import FAMILIES
 from assets.refresh import GRAPH, graph_snapshot
 from readbench_data import codeversion
 
@@ -48,9 +49,11 @@ def test_a_lane_has_its_dataset_as_prefix_and_group(snapshot: dict[str, Any]) ->
 def test_the_lanes_meet_in_the_release(snapshot: dict[str, Any]) -> None:
     assets = snapshot["assets"]
     assert assets["release"]["deps"] == sorted(f"{name}/benchmark" for name in sources.all_sources())
-    chain = ("release", "published", "evaluation", "leaderboard")
-    for before, after in zip(chain, chain[1:], strict=False):
-        assert assets[after]["deps"] == [before]
+    families = [f"evaluation/{family}" for family in sorted(FAMILIES)]
+    assert assets["published"]["deps"] == ["release"]
+    assert all(assets[family]["deps"] == ["published"] for family in families)
+    assert assets["evaluation"]["deps"] == families
+    assert assets["leaderboard"]["deps"] == ["evaluation"]
 
 
 def test_every_asset_says_what_it_is_and_is_checked(definitions: dg.Definitions) -> None:
@@ -79,7 +82,8 @@ def test_one_job_a_lane_one_for_the_release_and_one_for_all(snapshot: dict[str, 
     assert sorted(snapshot["jobs"]) == sorted([MAIN_JOB, RELEASE_JOB, *(lane_job(name) for name in names)])
     for name in names:
         assert snapshot["jobs"][lane_job(name)] == sorted(f"{name}/{stage}" for stage in STAGES)
-    assert snapshot["jobs"][RELEASE_JOB] == ["evaluation", "leaderboard", "published", "release"]
+    families = [f"evaluation/{family}" for family in FAMILIES]
+    assert snapshot["jobs"][RELEASE_JOB] == sorted([*families, "evaluation", "leaderboard", "published", "release"])
     assert snapshot["jobs"][MAIN_JOB] == sorted(snapshot["assets"])
 
 

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from readbench_data.evaluation import evaluate, leaderboard
@@ -65,8 +66,9 @@ def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
 
 def test_written_files(built: tuple[Path, Path], tmp_path: Path) -> None:
     paths = leaderboard(*built).write(tmp_path / "board")
-    assert [p.suffix for p in paths] == [".html", ".md", ".txt", ".parquet"]
+    assert [p.suffix for p in paths] == [".txt", ".md", ".html", ".parquet"]
     assert "Features+NR" in paths[1].read_text()
+    assert pl.read_parquet(paths[3]).equals(leaderboard(*built).result.rows)
     assert paths[1].read_text().startswith("**built from miniatures")
 
 

@@ -1,0 +1,212 @@
+"""After the release: one evaluation asset a method family, their results together, and the leaderboard.
+
+A family is an asset and not a partition: whoever opens the lineage view wants to see that a changed DTW kernel makes
+the distances stale (and the pipelines built on them) and leaves the symbolic methods as they are, and wants each
+family's own picture. Within a family a unit of work is a method on a dataset at a level, and what is stored of these
+is not run again, so that a stale family costs what has really changed.
+
+Belongs here: these assets and what the lineage view shows of them. Does not: how anything is scored or drawn.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from assets import checks
+from assets.progress import report
+from assets.resources import Workspace
+from readbench_data.codeversion import code_version
+from readbench_data.release import layout
+
+EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
+PUBLISHED = dg.AssetKey("published")
+GROUP = "release"
+METHODS = "readbench_data.evaluation.methods"
+FAMILIES = {
+    "trivial": ("the floors: a random order in exact expectation, and the biggest class first", ("trivial",)),
+    "distance": ("raw windows compared by a distance", ("euclidean", "elastic")),
+    "symbolic": ("words of each channel scored with BM25", ("symbolic",)),
+    "embedding": ("vectors of each window compared by cosine", ("features", "embedding")),
+    "rerank": (
+        "pipelines whose first items are put in a new order with the labels of resolved cases",
+        ("rerank", "fusion", "elastic", "features", "embedding"),
+    ),
+}
+"""The families of the short list: what they are, and the modules their methods are made of."""
+
+SCORED = ("scored", "no method of the family failed on a dataset that has data")
+ALL_SCORED = ("all_scored", "no method failed on a dataset that has data")
+ABOVE_RANDOM = ("above_random", "the best method stands above the random floor")
+
+
+def build_evaluation_assets() -> list[dg.AssetsDefinition]:
+    """The assets of the families, ``evaluation`` and ``leaderboard``."""
+    return [*(_family(name) for name in FAMILIES), _evaluation(), _leaderboard()]
+
+
+def family_key(name: str) -> dg.AssetKey:
+    """``evaluation/<family>``."""
+    return dg.AssetKey(["evaluation", name])
+
+
+class Asked(dg.Config):
+    """Methods to run instead of the family's part of the short list, as ``readbench evaluate --method`` names them."""
+
+    methods: list[str] = []  # noqa: RUF012 - a pydantic field
+
+
+def _family(name: str) -> dg.AssetsDefinition:
+    key, (what, modules) = family_key(name), FAMILIES[name]
+
+    @dg.asset(
+        key=key,
+        deps=[PUBLISHED],
+        group_name=GROUP,
+        kinds={"numpy"},
+        code_version=code_version(*(f"{METHODS}.{module}" for module in modules)),
+        check_specs=[checks.spec(key, *SCORED)],
+        config_schema=Asked.to_fields_dict(),
+        description=f"Rankings and scores at the three pollution levels: {what}. What is stored is not run again.",
+    )
+    def scored(workspace: Workspace) -> dg.MaterializeResult:
+        from assets.evaluation_figures import scores_by_dataset
+        from readbench_data.evaluation import evaluate
+        from readbench_data.evaluation.registry import SHORT_LIST, method
+
+        asked = Asked(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
+        methods = asked or [m for m in SHORT_LIST if method(m).family == name]
+        result = evaluate(release_folder(workspace), evaluation_folder(workspace), methods, progress=report)
+        counts = result.counts()
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": result.rows.height,
+                "methods": dg.MetadataValue.json(methods),
+                "ndcg_at_10": dg.MetadataValue.md(scores_by_dataset(result.rows, f"{name}: NDCG@10 at 0 % Normal")),
+                **_data(result.rows),
+                **{f"units_{status}": n for status, n in sorted(counts.items())},
+            },
+            check_results=[checks.result(key, SCORED, not counts.get("failed"), dict(counts))],
+        )
+
+    return scored
+
+
+def _evaluation() -> dg.AssetsDefinition:
+    @dg.asset(
+        key=EVALUATION,
+        deps=[family_key(name) for name in FAMILIES],
+        group_name=GROUP,
+        kinds={"parquet"},
+        code_version=code_version("readbench_data.evaluation.results", "readbench_data.evaluation.pruning"),
+        check_specs=[checks.spec(EVALUATION, *ALL_SCORED)],
+        description="Every metric of every stored ranking of the release, one row a method, random state, dataset, "
+        "level, metric and K; computed from the rankings, running no method. Shared arrays no result uses are removed.",
+    )
+    def evaluation(workspace: Workspace) -> dg.MaterializeResult:
+        from readbench_data.evaluation import leaderboard as gathered
+        from readbench_data.evaluation.pruning import prune_shared
+
+        out = evaluation_folder(workspace)
+        result = gathered(release_folder(workspace), out).result
+        result.write(out)
+        rows, counts = result.rows, result.counts()
+        removed = prune_shared(out, known_releases(workspace))
+        return dg.MaterializeResult(
+            metadata={
+                "dagster/row_count": rows.height,
+                "methods": dg.MetadataValue.json(sorted(set(rows["method"]))),
+                "path": dg.MetadataValue.path(str(out / "results.parquet")),
+                "shared_arrays_removed": len(removed),
+                **_data(rows),
+                **{f"units_{status}": n for status, n in sorted(counts.items())},
+            },
+            check_results=[checks.result(EVALUATION, ALL_SCORED, not counts.get("failed"), dict(counts))],
+        )
+
+    return evaluation
+
+
+def _leaderboard() -> dg.AssetsDefinition:
+    @dg.asset(
+        key=LEADERBOARD,
+        deps=[EVALUATION],
+        group_name=GROUP,
+        kinds={"markdown"},
+        code_version=code_version("readbench_data.evaluation.leaderboard"),
+        check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
+        description="Macro NDCG@10 at 0, 10 and 20 % Normal with intervals, what may be claimed, and NDCG@10 per "
+        "dataset; as text, Markdown, Parquet and one self-contained page.",
+    )
+    def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
+        from assets.evaluation_figures import critical_difference, macro_by_level
+        from readbench_data.evaluation import leaderboard as make
+
+        board = make(release_folder(workspace), evaluation_folder(workspace))
+        files = board.files()
+        for kind, content in files.items():
+            workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
+        macro = board.macro()
+        floor = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
+        best = max(floor.values(), default=0.0)
+        return dg.MaterializeResult(
+            metadata={
+                "data": board.banner or "original files",
+                "ndcg_at_10": _board_table(macro),
+                "macro": dg.MetadataValue.md(macro_by_level(board)),
+                "claims": dg.MetadataValue.md(critical_difference(board)),
+                "per_dataset": dg.MetadataValue.md(f"```\n{files['txt'].decode()}\n```"),
+                "page": dg.MetadataValue.path(workspace.store.url(f"leaderboard/{workspace.release_version}.html")),
+            },
+            check_results=[
+                checks.result(LEADERBOARD, ABOVE_RANDOM, best > floor.get("Random", 0.0), {"best": best}),
+            ],
+        )
+
+    return leaderboard
+
+
+def _data(rows: pl.DataFrame) -> dict[str, dg.MetadataValue]:
+    return {"data": dg.MetadataValue.json(sorted(set(rows["origin"].drop_nulls())))}
+
+
+def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
+    """Macro NDCG@10 by method and level, shown at once; a blank where a method has no value."""
+    levels = {"rho0": "0 %", "rho10": "10 %", "rho20": "20 %"}
+    records = [
+        dg.TableRecord(
+            {"method": row["method"], "supervision": row["supervision"] or ""}
+            | {title: "" if row[name] is None else f"{row[name]:.3f}" for name, title in levels.items()}
+            | {"datasets": row["n"]}
+        )
+        for row in macro.iter_rows(named=True)
+    ]
+    return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("no results are stored")
+
+
+def release_folder(workspace: Workspace) -> Path:
+    """The release as a local folder: in place, or fetched once into the cache where the store is remote."""
+    folder = f"release/{workspace.release_version}"
+    if workspace.store.is_local:
+        return Path(workspace.store.url(folder))
+    local = workspace.cache / "releases" / workspace.release_version
+    for path in workspace.store.files(folder):
+        target = local / Path(path).relative_to(folder)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(workspace.store.read_bytes(path))
+    return local
+
+
+def evaluation_folder(workspace: Workspace) -> Path:
+    """Where rankings and scores are kept: local, as they are a cache of work done."""
+    return Path(workspace.store.url("evaluation")) if workspace.store.is_local else workspace.cache / "evaluation"
+
+
+def known_releases(workspace: Workspace) -> list[Path]:
+    """The folder of every release on this machine: built, published, fetched and pulled ones."""
+    roots = [workspace.cache / "releases", workspace.cache / "pulled"]
+    if workspace.store.is_local:
+        roots += [Path(workspace.store.url(place)) for place in ("release", "published")]
+    return sorted(found.parent for root in roots for found in root.glob(f"**/{layout.MANIFEST}"))
