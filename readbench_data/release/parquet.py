@@ -1,27 +1,27 @@
 """Entries, audit tables and pools as Parquet that the Hub and its readers like.
 
-zstd, byte-stream split on the values, content-defined chunking (so that an unchanged stretch of a file is not
-uploaded again), a page index, and row groups of a bounded number of bytes. The same table gives the same bytes.
+zstd, byte-stream split on the values, content-defined chunking and row groups that hold still (so that what has not
+changed is not uploaded again: ``row_groups``), and a page index. The same table gives the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest
+from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest, unnest
 from readbench_data.index import VOTE
 from readbench_data.release.content import ContentHash
+from readbench_data.release.row_groups import chunking, row_groups
 
-ROW_GROUP_BYTES = 64 << 20
-"""Target of uncompressed values in one row group (32 to 100 MB read well everywhere)."""
-
-CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
+TABLE_CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 
 AUDIT_SCHEMA = pa.schema(
     [
@@ -96,50 +96,62 @@ def entries_table(dataset: str, entries: Sequence[Entry]) -> pa.Table:
     return pa.table(columns, schema=ENTRY_SCHEMA)
 
 
-def row_groups(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """Entries in groups of at most ``ROW_GROUP_BYTES`` of values (at least one entry a group)."""
-    group: list[Entry] = []
-    size = 0
-    for entry in entries:
-        if group and size + entry.values.nbytes > ROW_GROUP_BYTES:
-            yield group
-            group, size = [], 0
-        group.append(entry)
-        size += entry.values.nbytes
-    if group:
-        yield group
-
-
 def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> Written:
-    """Stream entries into a Parquet file, one row group in memory at a time."""
-    return _write(stream, (entries_table(dataset, group) for group in row_groups(entries)))
+    """Stream entries, in the order of their ids, into a Parquet file, one row group in memory at a time."""
+    groups = row_groups(entries, lambda entry: (entry.entry_id, entry.values.nbytes))
+    return _write(stream, (entries_table(dataset, group) for group in groups))
 
 
-def write_entry_tables(stream: IO[bytes], table: pa.Table, order: pa.Array) -> Written:
-    """A table of the entry schema, its rows in ``order``, as one Parquet file; one row group is copied at a time."""
-    rows = max(1, int(table.num_rows * ROW_GROUP_BYTES // max(table.nbytes, 1)))
-    return _write(stream, (table.take(order[start : start + rows]) for start in range(0, table.num_rows, rows)))
+def write_entry_table(stream: IO[bytes], table: pa.Table) -> Written:
+    """A table of the entry schema, its rows in any order, as one Parquet file in the order of their ids.
+
+    One row group of it is copied at a time.
+    """
+    ids = table["entry_id"].to_pylist()
+    windows = unnest(table["ts_values"])
+    others = table.drop_columns("ts_values").combine_chunks()
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    values = ENTRY_SCHEMA.get_field_index("ts_values")
+
+    def gathered(rows: list[int]) -> pa.Table:
+        made = others.take(pa.array(rows))
+        return made.add_column(values, ENTRY_SCHEMA.field(values), nest([windows[row] for row in rows]))
+
+    groups = row_groups(order, lambda row: (ids[row], windows[row].nbytes))
+    return _write(stream, (gathered(rows) for rows in groups))
 
 
 def _write(stream: IO[bytes], groups: Iterable[pa.Table]) -> Written:
+    """Row groups as one file; its pages are cut by the windows of the first group."""
+    waiting = iter(groups)
+    first = next(waiting, ENTRY_SCHEMA.empty_table())
     state = ContentHash(ENTRY_SCHEMA)
     rows = 0
-    with pq.ParquetWriter(
-        stream,
-        ENTRY_SCHEMA,
-        compression="zstd",
-        compression_level=3,
-        use_dictionary=["dataset", "channels.list.element", "label", "class_label", "native_split", "extras"],
-        use_byte_stream_split=[VALUES_LEAF],
-        use_content_defined_chunking=CHUNKING,
-        write_page_index=True,
-        write_statistics=True,
-    ) as writer:
-        for table in groups:
-            writer.write_table(table, row_group_size=table.num_rows)
-            state.update(table)
+    with (
+        ThreadPoolExecutor(1) as hasher,
+        pq.ParquetWriter(
+            stream,
+            ENTRY_SCHEMA,
+            compression="zstd",
+            compression_level=3,
+            use_dictionary=["dataset", "channels.list.element", "label", "class_label", "native_split", "extras"],
+            use_byte_stream_split=[VALUES_LEAF],
+            use_content_defined_chunking=chunking(_bytes_per_window(first)),
+            write_page_index=True,
+            write_statistics=True,
+        ) as writer,
+    ):
+        for table in chain([first], waiting):
+            hashed = hasher.submit(state.update, table)
+            writer.write_table(table, row_group_size=max(1, table.num_rows))
+            hashed.result()
             rows += table.num_rows
     return Written(rows, state.hexdigest())
+
+
+def _bytes_per_window(table: pa.Table) -> float:
+    leaves = sum(len(chunk.flatten().flatten()) for chunk in table["ts_values"].chunks)
+    return 4 * leaves / max(1, table.num_rows)
 
 
 def write_table(stream: IO[bytes], table: pa.Table) -> Written:
@@ -150,7 +162,7 @@ def write_table(stream: IO[bytes], table: pa.Table) -> Written:
         row_group_size=100_000,
         compression="zstd",
         compression_level=3,
-        use_content_defined_chunking=CHUNKING,
+        use_content_defined_chunking=TABLE_CHUNKING,
         write_page_index=True,
     )
     state = ContentHash(table.schema)

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from readbench_data.entry import ENTRY_SCHEMA
-from readbench_data.release.parquet import Entry, Written, entries_table, write_entry_tables
+from readbench_data.release.parquet import Entry, Written, entries_table, write_entry_table
 from readbench_data.store import Store
 
 BUCKET_BYTES = 256 << 20
@@ -26,7 +25,7 @@ def write_pool(
     store: Store, folder: str, dataset: str, entries: Iterable[Entry], total_bytes: int
 ) -> dict[str, Written]:
     """Write ``part-000.parquet`` and so on into ``folder``; ``total_bytes`` of values are expected in all."""
-    buckets = min(max(1, -(-total_bytes // BUCKET_BYTES)), 4096)
+    buckets = bucket_count(total_bytes)
     written = {}
     with tempfile.TemporaryDirectory(prefix="readbench-pool-") as temporary:
         spill = _Spill(Path(temporary), dataset, buckets)
@@ -37,9 +36,14 @@ def write_pool(
             if spill.holds(number):
                 name = f"part-{number:03d}.parquet"
                 with store.open_write(f"{folder}/{name}") as stream:
-                    written[name] = write_entry_tables(stream, *spill.bucket(number))
+                    written[name] = write_entry_table(stream, spill.bucket(number))
                 spill.forget(number)
     return written
+
+
+def bucket_count(total_bytes: int) -> int:
+    """A power of two, so that a pool that grows a little keeps every entry in its file."""
+    return min(1 << max(0, -(-total_bytes // BUCKET_BYTES) - 1).bit_length(), 4096)
 
 
 class _Spill:
@@ -66,11 +70,9 @@ class _Spill:
     def holds(self, bucket: int) -> bool:
         return bucket in self._files
 
-    def bucket(self, bucket: int) -> tuple[pa.Table, pa.Array]:
-        """A bucket as it lies on disk (mapped, not read) and the order of its rows."""
-        with pa.memory_map(str(self._path(bucket)), "rb") as stream:
-            table = pa.ipc.open_stream(stream).read_all()
-        return table, pc.sort_indices(table["entry_id"])
+    def bucket(self, bucket: int) -> pa.Table:
+        """A bucket in the order of arrival, read at one go: rows mapped in the order of hashes would be read singly."""
+        return pa.ipc.open_stream(pa.py_buffer(self._path(bucket).read_bytes())).read_all()
 
     def forget(self, bucket: int) -> None:
         """Give the disk of a bucket back."""
