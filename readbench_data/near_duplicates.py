@@ -43,7 +43,17 @@ def candidates(
     queries: np.ndarray, corpus: np.ndarray, threshold: float = CANDIDATE_COSINE, keep: int = 3, block: int = _BLOCK
 ) -> Pairs:
     """For each query sketch (float32 [n][64], norm 1 or 0) its ``keep`` nearest corpus sketches of at least
-    ``threshold``. Sketches of norm 0 (windows that do not move) have no neighbours."""
+    ``threshold``. Sketches of norm 0 (windows that do not move) have no neighbours.
+
+    One thread of the BLAS library: blocks are small, and threads that wait for each other cost many times the products.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):
+        return _nearest(queries, corpus, threshold, keep, block)
+
+
+def _nearest(queries: np.ndarray, corpus: np.ndarray, threshold: float, keep: int, block: int) -> Pairs:
     query_at, corpus_at = (np.flatnonzero(np.einsum("ij,ij->i", s, s) > 0.5) for s in (queries, corpus))
     if not len(query_at) or not len(corpus_at):
         return Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32), 0, 0)
