@@ -23,6 +23,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.exchange import exchange
 
 PASSING = (".building-", ".replaced-", ".publishing-")
 """How the names of folders begin that a run makes on its way, beside the final ones."""
@@ -121,7 +122,14 @@ class Store:
                 out.write(block)
 
     def swap(self, staging: str, final: str) -> None:
-        """Put a finished local folder under its name; the one before it goes only when the new one is there."""
+        """Put a finished local folder under its name, and remove the one before it.
+
+        Where two folders can change their names in one step, there is a whole folder under the name at every moment.
+        Elsewhere the one before is moved aside first: a run that is killed just then leaves none, never half of one.
+        """
+        if self.exists(final) and exchange(self.url(staging), self.url(final)):
+            shutil.rmtree(self.url(staging), ignore_errors=True)
+            return
         old = posixpath.join(posixpath.dirname(final), f".replaced-{uuid.uuid4().hex[:8]}")
         if self.exists(final):
             os.rename(self.url(final), self.url(old))
