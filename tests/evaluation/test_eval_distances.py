@@ -138,6 +138,45 @@ def test_properties(length: int, channels: int, seed: int) -> None:
         assert sbd[0, 69] == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.parametrize("channels", [1, 2, 33])
+@pytest.mark.parametrize("steps", [7, 16, 41])
+def test_dtw_d_takes_differences_not_norms(channels: int, steps: int) -> None:
+    """An offset of 1000 over a wave of 1 would eat half the digits of |x|^2 + |y|^2 - 2xy in float32, and a distance of
+    0 would come out as noise. Rows and columns that do not fill a block are there too."""
+    rng = np.random.default_rng(2)
+    x = (1000 + rng.normal(size=(2, steps, channels))).astype(np.float32)
+    y = (1000 + rng.normal(size=(67, steps + 3, channels))).astype(np.float32)
+    y[66, :steps], y[66, steps:] = x[1], x[1, -1]
+    exact = dtw_dependent(x, y, 5, np.float64)
+    for n in range(0, 67, 13):
+        assert exact[0, n] == pytest.approx(plain_dtw_d(x[0], y[n], 5), rel=1e-12)
+    near = dtw_dependent(x, y, 5, np.float32)
+    assert near == pytest.approx(exact, rel=1e-5)
+    assert near[1, 66] == exact[1, 66] == 0.0
+    assert (np.argsort(near, axis=1, kind="stable") == np.argsort(exact, axis=1, kind="stable")).all()
+
+
+def plain_dtw_d(x: np.ndarray, y: np.ndarray, radius: int) -> float:
+    """Squared-cost DTW-D by its definition, cell by cell: |i - j| <= radius."""
+    i, j = np.indices((len(x), len(y)))
+    costs = ((x[:, None].astype(np.float64) - y[None]) ** 2).sum(axis=2)
+    reached = np.full((len(x) + 1, len(y) + 1), np.inf)
+    reached[0, 0] = 0.0
+    for row, column in zip(*np.nonzero(abs(i - j) <= radius), strict=True):
+        before = min(reached[row, column], reached[row, column + 1], reached[row + 1, column])
+        reached[row + 1, column + 1] = costs[row, column] + before
+    return float(reached[-1, -1])
+
+
+def test_dtw_of_equal_windows_has_equal_bits_wherever_they_stand() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=(3, 30, 5)), rng.normal(size=(130, 30, 5))
+    order = rng.permutation(130)
+    for distance in (dtw_dependent, dtw_independent):
+        for dtype in (np.float32, np.float64):
+            assert np.array_equal(distance(x, y, 4, dtype)[:, order], distance(x, y[order], 4, dtype))
+
+
 def aligned(values: np.ndarray, present: list[list[int]]) -> Aligned:
     mask = np.array(present, bool)
     return Aligned(np.where(mask[:, None, :], values, 0).astype(np.float32), mask, tuple("abc"))

@@ -48,7 +48,7 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
 @njit(cache=True, nogil=True)
 def _postings(texts, size):  # type: ignore[no-untyped-def]
     """By word, in order of the texts: starts [size + 1], then text and count of each posting."""
-    n, width = texts.shape
+    n = len(texts)
     count = np.zeros(size, np.int32)
     starts = np.zeros(size + 1, np.int64)
     words = np.empty(texts.size, np.int32)

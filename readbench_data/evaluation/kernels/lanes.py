@@ -16,11 +16,10 @@ BIG = 1e30
 """Stands for an unreachable cell."""
 
 
-def blocks(windows: np.ndarray, lanes: int) -> np.ndarray:
-    """[n, ...] in blocks of ``lanes`` windows: [n_blocks, lanes, ...]; the last is filled with the last window."""
-    n = len(windows)
+def block_places(n: int, lanes: int) -> np.ndarray:
+    """Which of n windows stands in which lane: [n_blocks, lanes]; the last block is filled with the last window."""
     count = -(-n // lanes)
-    return windows[np.minimum(np.arange(count * lanes), n - 1)].reshape(count, lanes, *windows.shape[1:])
+    return np.minimum(np.arange(count * lanes), n - 1).reshape(count, lanes)
 
 
 def check_finite(*arrays: np.ndarray) -> None:

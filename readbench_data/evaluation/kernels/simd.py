@@ -10,7 +10,7 @@ costs half the loads, and 512 bits are used where the machine has them (LLVM spl
 
 for the columns start..stop-1 of rows i and i+1. ``row`` [columns, lanes] holds D[i-1] on entry and the last row done
 on return. ``state`` [3, lanes] carries D[i-1, j-1], D[i, j-1], D[i+1, j-1] from call to call. The cost of row i is
-(x0 - a0[j - shift])^2 for squares, max(a0[j - shift], 0) for costs; row i+1 has x1 and a1. Keys say which rows reach
+(x0 - a0[j - shift])^2 for squares, a0[j - shift] itself for costs; row i+1 has x1 and a1. Keys say which rows reach
 the columns: "both", "upper" (row i alone, row i+1 unreachable), "lower" (the other way), "single" (row i is the last).
 """
 
@@ -31,7 +31,7 @@ VECTOR_BYTES = 64
 REACH = {"both": (True, True), "upper": (True, False), "lower": (False, True), "single": (True, None)}
 
 
-class _Emitter:
+class Emitter:
     """Vector instructions for one element type at the builder's place."""
 
     def __init__(self, context: Any, builder: Any, element: Any) -> None:
@@ -62,9 +62,6 @@ class _Emitter:
     def least(self, a: Any, b: Any) -> Any:
         return self.builder.select(self.builder.fcmp_ordered("<", a, b, flags=FLAGS), a, b)
 
-    def most(self, a: Any, b: Any) -> Any:
-        return self.builder.select(self.builder.fcmp_ordered(">", a, b, flags=FLAGS), a, b)
-
     def add(self, a: Any, b: Any) -> Any:
         return self.builder.fadd(a, b, flags=FLAGS)
 
@@ -82,7 +79,7 @@ def _sweep(squares: bool, reach: str) -> Any:
         ]
         row, a0, a1, state = arrays
         start, stop, shift, x0, x1 = args[4:]
-        emit = _Emitter(context, builder, signature.args[0].dtype)
+        emit = Emitter(context, builder, signature.args[0].dtype)
         lanes = LANES[np.dtype(as_dtype(signature.args[0].dtype))]
         groups = lanes // emit.width
         index = start.type
@@ -110,7 +107,7 @@ def _sweep(squares: bool, reach: str) -> Any:
 
         def cost(base: Any, x: Any, group: int) -> Any:
             value = emit.load(base, at(source, group))
-            return emit.square_of_difference(x, value) if squares else emit.most(value, emit.constant(0.0))
+            return emit.square_of_difference(x, value) if squares else value
 
         for g in range(groups):
             diagonal, left, left_below = (held[s][g] for s in range(3))

@@ -73,7 +73,7 @@ class DTWD(_Pairwise):
         radius = int(self.band * queries.values.shape[1])
 
         def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-            one = x.shape[2] == 1  # a single channel is DTW-I, which needs no matrix products
+            one = x.shape[2] == 1  # one channel is DTW-I: its costs never leave the registers
             return (dtw_independent if one else dtw_dependent)(x, y, radius, self.dtype)
 
         return _over_common(_by_channel_set(queries, corpus, distance), queries, corpus)
