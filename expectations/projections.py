@@ -16,6 +16,7 @@ from readbench_data.leaks import LeakReport
 from readbench_data.sampling import normals_wanted
 from readbench_data.shortcuts import Shortcut
 from readbench_data.source import Source
+from readbench_data.vote_sums import gives_class, vote_sums
 
 
 def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
@@ -52,9 +53,10 @@ def recordings(summary: pa.Table) -> pd.DataFrame:
 def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule) -> pd.DataFrame:
     """One row a window considered."""
     keep = ["entry_id", "class_label", "reason", "start", "stop", "row_start", "row_stop", "context_start"]
-    keep += ["context_stop", "filled_fraction", "event_coverage"]
+    keep += ["context_stop", "filled_fraction", "event_coverage", "rule"]
     frame = pl.DataFrame(index.select(keep)).with_columns(steps=pl.col("stop") - pl.col("start"))
-    frame = frame.join(_vote_sums(index), on="entry_id", how="left")
+    sums = vote_sums(pl.DataFrame(index.select(["entry_id", "class_label", "votes"])))
+    frame = frame.join(sums, on="entry_id", how="left")
     labelled = pl.col("class_label").is_not_null()
     normal = pl.col("class_label") == NORMAL
     known = [*source.labels.classes.values(), NORMAL]
@@ -63,13 +65,6 @@ def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule
     )
     total = pl.col("normal_votes") + pl.col("fault_votes")
     expected = pl.max_horizontal(total, 1) if rule.name == "majority_of_beats" else pl.col("steps")
-    most = (
-        pl.when(normal)
-        .then(pl.col("normal_votes") > pl.col("other_votes"))
-        .otherwise((pl.col("own_votes") > pl.col("other_votes")) & (pl.col("own_votes") >= pl.col("normal_votes")))
-    )
-    if rule.name == "short_fault":
-        most = most | (~normal & (pl.col("event_coverage") > rule.coverage))
     length_error = pl.lit(0) if settings.length is None else (pl.col("steps") - settings.length).abs()
     return _plain(
         frame.with_columns(
@@ -77,31 +72,12 @@ def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule
             unknown_class=vocabulary,
             length_error=length_error,
             vote_error=pl.when(labelled).then((total - expected).abs()).otherwise(0),
-            majority_error=pl.when(labelled).then((~most).cast(int)).otherwise(0),
+            majority_error=pl.when(labelled).then((~gives_class(rule.coverage)).cast(int)).otherwise(0),
             normal_with_fault=(labelled & normal & (pl.col("normal_votes") < rule.normal_purity * total)).cast(int),
             outside_context=(
                 (pl.col("context_start") > pl.col("row_start")) | (pl.col("context_stop") < pl.col("row_stop"))
             ).cast(int),
         )
-    )
-
-
-def _vote_sums(index: pa.Table) -> pl.DataFrame:
-    """Votes per window: for its own class, for the strongest other fault, for all faults, for Normal."""
-    frame = pl.DataFrame(index.select(["entry_id", "class_label", "votes"]))
-    votes = (
-        frame.explode("votes", empty_as_null=True)
-        .with_columns(voted=pl.col("votes").struct.field("class_label"), n=pl.col("votes").struct.field("count"))
-        .group_by("entry_id", "class_label", "voted")
-        .agg(pl.col("n").sum())
-    )
-    fault = pl.col("voted") != NORMAL
-    own = pl.col("voted") == pl.col("class_label")
-    return votes.group_by("entry_id").agg(
-        own_votes=pl.col("n").filter(own).sum(),
-        other_votes=pl.col("n").filter(fault & ~own).max().fill_null(0),
-        fault_votes=pl.col("n").filter(fault).sum(),
-        normal_votes=pl.col("n").filter(~fault).sum(),
     )
 
 

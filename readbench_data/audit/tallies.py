@@ -11,6 +11,7 @@ import polars as pl
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
+from readbench_data.vote_sums import vote_sums
 
 FUNNEL = ("labelled", "kept", "corpus side", "query side", "corpus", "queries")
 COLUMNS = ["entry_id", "recording_id", "unit", "side", "class_label", "outcome", "reason", "votes", "majority_share"]
@@ -66,22 +67,16 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
 def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
     """How far each labelled window is from another label, nearest first: ``entry_id, class_label, outcome, margin,
     told``. The margin is a share of the votes, or of the event where the short-fault rule gave the label."""
-    votes = (
-        audit.filter(pl.col("class_label").is_not_null())
-        .select("entry_id", "class_label", "outcome", "event_coverage", "votes")
-        .explode("votes", empty_as_null=True)
-        .with_columns(voted=pl.col("votes").struct.field("class_label"), n=pl.col("votes").struct.field("count"))
-        .group_by("entry_id", "class_label", "outcome", "event_coverage", "voted")
-        .agg(pl.col("n").sum())
+    labelled = audit.filter(pl.col("class_label").is_not_null())
+    normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
+    sums = labelled.join(vote_sums(labelled), on="entry_id").with_columns(
+        total=pl.col("fault_votes") + pl.col("normal_votes"),
+        other=pl.when(normal).then("other_votes").otherwise(pl.max_horizontal("other_votes", "normal_votes")),
     )
-    own = pl.col("voted") == pl.col("class_label")
-    sums = votes.group_by("entry_id", "class_label", "outcome", "event_coverage").agg(
-        own=pl.col("n").filter(own).sum(), other=pl.col("n").filter(~own).max().fill_null(0), total=pl.col("n").sum()
-    )
-    lead = (pl.col("own") - pl.col("other")) / pl.col("total")
-    short = (pl.col("class_label") != NORMAL) & (pl.col("own") < pl.col("other"))
+    lead = (own - pl.col("other")) / pl.col("total")
+    short = ~normal & (own < pl.col("other"))
     beyond = pl.col("event_coverage") - rule["coverage"]
-    shown = pl.format("{} of {} votes, the next class {}", "own", "total", "other")
+    shown = pl.format("{} of {} votes, the next class {}", "own_votes", "total", "other")
     inside = pl.format(
         "{} % of the event inside, more than {} % needed",
         (100 * pl.col("event_coverage")).round(1),
