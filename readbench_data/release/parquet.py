@@ -17,43 +17,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest, unnest
-from readbench_data.index import VOTE
+from readbench_data.index import INDEX_SCHEMA
 from readbench_data.release.content import ContentHash
 from readbench_data.release.row_groups import chunking, row_groups
 
 TABLE_CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 
-AUDIT_SCHEMA = pa.schema(
-    [
-        ("entry_id", pa.string()),
-        ("dataset", pa.string()),
-        ("recording_id", pa.string()),
-        ("unit", pa.string()),
-        ("native_split", pa.string()),
-        ("source_file", pa.string()),
-        ("source_sha256", pa.string()),
-        ("row_start", pa.int64()),
-        ("row_stop", pa.int64()),
-        ("context_start", pa.int64()),
-        ("context_stop", pa.int64()),
-        ("time_start", pa.string()),
-        ("time_stop", pa.string()),
-        ("side", pa.string()),
-        ("rule", pa.string()),
-        ("votes", pa.list_(VOTE)),
-        ("majority_share", pa.float64()),
-        ("event_id", pa.string()),
-        ("event_coverage", pa.float64()),
-        ("class_label", pa.string()),
-        ("outcome", pa.string()),
-        ("reason", pa.string()),
-        ("filled_fraction", pa.float64()),
-        ("sentinel_count", pa.int64()),
-        ("pollution", pa.int64()),
-        ("duplicate_of", pa.string()),
-        ("draw_rank", pa.int64()),
-    ]
+_PLACED = {
+    "side": pa.string(),
+    "outcome": pa.string(),
+    "pollution": pa.int64(),
+    "duplicate_of": pa.string(),
+    "draw_rank": pa.int64(),
+}
+"""Columns of the audit table that the split and the draw add to the index."""
+
+AUDIT_COLUMNS = (
+    *("entry_id", "dataset", "recording_id", "unit", "native_split", "source_file", "source_sha256"),
+    *("row_start", "row_stop", "context_start", "context_stop", "time_start", "time_stop", "side"),
+    *("rule", "votes", "majority_share", "event_id", "event_coverage", "class_label", "outcome", "reason"),
+    *("filled_fraction", "sentinel_count", "pollution", "duplicate_of", "draw_rank"),
 )
+"""Columns of the audit table in their fixed order."""
+
+AUDIT_SCHEMA = pa.schema([(name, _PLACED.get(name) or INDEX_SCHEMA.field(name).type) for name in AUDIT_COLUMNS])
 
 
 @dataclass(frozen=True)
