@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from readbench_data.entry import ENTRY_SCHEMA, entry_id, nest
+from readbench_data.evaluation.submission import Limits, new, run
 
 GOLDEN = Path(__file__).parent / "golden"
+QUICK = Limits(seconds=20, memory_gib=4)
 FILES = ("queries", "corpus-anomalies", "corpus-normals-10", "corpus-normals-20")
 
 
@@ -139,3 +142,29 @@ def build() -> Any:
         write = staticmethod(write_release)
 
     return Tools
+
+
+@pytest.fixture(scope="session")
+def noise(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset of pure noise without Normal windows: nothing but a leak can beat chance. 15 queries, 60 items."""
+    spec = simple(0, per_class=20, queries=5, normals=(0, 0), length=8, channels=1)
+    rng = np.random.default_rng(7)
+    for items in spec.items.values():
+        for one in items:
+            one.values[:] = shaped("Normal", rng, 8, 1).values
+    return write_release(tmp_path_factory.mktemp("noise"), {"noise": spec})
+
+
+@pytest.fixture
+def attempt(noise: Path, tmp_path: Path) -> Callable[..., pl.DataFrame]:
+    """Run ``rank`` written as source text on ``noise``: the rows of the result."""
+
+    def run_it(method: str, supervision: str = "none", limits: Limits = QUICK, name: str = "attempt") -> pl.DataFrame:
+        folder = tmp_path / name
+        new(folder, name)
+        (folder / "method.py").write_text(method)
+        meta = folder / "metadata.yaml"
+        meta.write_text(meta.read_text().replace("supervision: none", f"supervision: {supervision}"))
+        return run(folder, noise, tmp_path / "out", limits=limits).rows
+
+    return run_it

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -15,20 +13,7 @@ from readbench_data.evaluation import evaluate, leaderboard
 from readbench_data.evaluation.submission import Limits, can_isolate, new, run, validate, verify
 from readbench_data.evaluation.submission.masking import masked_item, masked_query
 
-isolated = pytest.mark.skipif(not can_isolate(), reason="this machine gives no namespaces")
 QUICK = Limits(seconds=20, memory_gib=4)
-
-
-@pytest.fixture(scope="module")
-def small(build: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of pure noise without Normal windows: nothing but a leak can beat chance."""
-    root = tmp_path_factory.mktemp("small")
-    spec = build.simple(0, per_class=20, queries=5, normals=(0, 0), length=8, channels=1)
-    rng = np.random.default_rng(7)
-    for items in spec.items.values():
-        for item in items:
-            item.values[:] = build.shaped("Normal", rng, 8, 1).values
-    return build.write(root, {"noise": spec})  # type: ignore[no-any-return]
 
 
 def submission(folder: Path, method: str, supervision: str = "none") -> Path:
@@ -62,23 +47,23 @@ def test_the_example_works_when_copied_and_stands_in_the_same_table(release: Pat
     assert results["isolation"] == ("isolated" if can_isolate() else "unisolated")
 
 
-def test_verify_confirms_and_contradicts(small: Path, tmp_path: Path) -> None:
+def test_verify_confirms_and_contradicts(noise: Path, tmp_path: Path) -> None:
     folder = tmp_path / "m"
     new(folder)
-    run(folder, small, tmp_path / "out", limits=QUICK)
-    assert verify(folder, small, QUICK) == []
+    run(folder, noise, tmp_path / "out", limits=QUICK)
+    assert verify(folder, noise, QUICK) == []
     path = folder / "results.json"
     forged = json.loads(path.read_text())
     forged["results"][3]["value"] = 0.999
     path.write_text(json.dumps(forged))
-    found = verify(folder, small, QUICK)
+    found = verify(folder, noise, QUICK)
     assert len(found) == 1
     assert "results.json says 0.999" in found[0]
     (folder / "method.py").write_text((folder / "method.py").read_text() + "# changed\n")
-    assert "the files are not those" in verify(folder, small, QUICK)[0]
+    assert "the files are not those" in verify(folder, noise, QUICK)[0]
     path.write_text("{}")
     with pytest.raises(ReadbenchError, match="was not written by this harness"):
-        verify(folder, small, QUICK)
+        verify(folder, noise, QUICK)
 
 
 def test_a_folder_that_is_no_submission_is_told_so_without_running_it(tmp_path: Path) -> None:
@@ -121,92 +106,33 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_method_is_one_clear_line(small: Path, tmp_path: Path, name: str) -> None:
+def test_a_bad_method_is_one_clear_line(noise: Path, tmp_path: Path, name: str) -> None:
     method, reason = BAD[name]
     folder = submission(tmp_path / "s", method)
     limits = Limits(seconds=3 if name == "loop" else 20, memory_gib=4)
-    rows = run(folder, small, tmp_path / "out", limits=limits).rows
+    rows = run(folder, noise, tmp_path / "out", limits=limits).rows
     assert set(rows["status"]) == {"failed"}
     assert reason in rows["reason"][0]
     assert "\n" not in rows["reason"][0]
 
 
-def test_wild_output_does_no_harm(small: Path, tmp_path: Path) -> None:
+def test_wild_output_does_no_harm(noise: Path, tmp_path: Path) -> None:
     method = (
         "import sys\ndef rank(q, c):\n    print('x' * 10**7); sys.stderr.write('y' * 10**7)\n    return range(len(c))\n"
     )
-    rows = run(submission(tmp_path / "a", method), small, tmp_path / "out", limits=QUICK).rows
+    rows = run(submission(tmp_path / "a", method), noise, tmp_path / "out", limits=QUICK).rows
     assert "returned range" in rows["reason"][0]
     method = method.replace("range(len(c))", "list(range(len(c)))")
-    rows = run(submission(tmp_path / "b", method), small, tmp_path / "out", limits=QUICK).rows
+    rows = run(submission(tmp_path / "b", method), noise, tmp_path / "out", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}
 
 
-CHEATS = {
-    "label": "key = lambda q, e: e['class_label'] == q['class_label']",
-    "fields": "key = lambda q, e: [e[k] for k in f] == [q[k] for k in f]\nf = 'label', 'rca_target', 'extras'",
-    "order": "key = None",
-    "ids": "key = lambda q, e: -abs(int(e['entry_id'], 16) - int(q['entry_id'], 16))",
-    "memory": """
-import gc, sys
-def find(q):
-    for o in gc.get_objects():
-        if isinstance(o, dict) and o.get('class_label') and o.get('entry_id') == q['entry_id']:
-            return o['class_label']
-    f = sys._getframe()
-    while f:
-        for v in list(f.f_locals.values()):
-            if isinstance(v, dict) and v.get('query_labels') is not None: return v
-        f = f.f_back
-key = lambda q, e: e['class_label'] is not None and e['class_label'] == find(q)""",
-}
-
-
-@pytest.mark.parametrize("name", CHEATS)
-def test_cheating_gains_nothing(small: Path, tmp_path: Path, name: str) -> None:
-    """Noise without a pattern: a method that finds no label ranks at chance, 1/3 of the items being relevant."""
-    method = CHEATS[name] + "\ndef rank(q, c):\n    if key is None: return list(range(len(c)))\n"
-    method += "    return sorted(range(len(c)), key=lambda i: -int(key(q, c[i])))\n"
-    rows = run(submission(tmp_path / "s", method), small, tmp_path / "out", limits=QUICK).rows
-    assert set(rows["status"]) == {"ok"}, rows["reason"][0]
-    assert (ndcg(rows) or 0) < 0.55
-
-
-@isolated
-def test_a_jailed_method_sees_its_folder_and_nothing_else(small: Path, tmp_path: Path) -> None:
-    method = f"""
-import os, socket
-def rank(q, c):
-    seen = []
-    if os.path.exists({str(small)!r}): seen.append('release')
-    if os.path.exists({str(Path(__file__).parent)!r}): seen.append('repository')
-    try:
-        import readbench_data.evaluation.submission.harness
-        seen.append('harness')
-    except ImportError: pass
-    try:
-        socket.create_connection(('127.0.0.1', 1), timeout=1)
-    except OSError as e:
-        if 'unreachable' not in str(e): seen.append('network: ' + str(e))
-    others = [p for p in os.listdir('/proc') if p.isdigit()] if os.path.isdir('/proc') else []
-    if len(others) > 2: seen.append('processes')
-    for place in (os.path.dirname(os.__file__), os.getcwd()):
-        try:
-            open(os.path.join(place, 'mine'), 'w'); seen.append('writable ' + place)
-        except OSError: pass
-    assert not seen, seen
-    return list(range(len(c)))
-"""
-    rows = run(submission(tmp_path / "s", method), small, tmp_path / "out", limits=QUICK).rows
-    assert set(rows["status"]) == {"ok"}, rows["reason"][0]
-
-
-def test_declared_supervision_decides_what_is_shown(small: Path, tmp_path: Path) -> None:
+def test_declared_supervision_decides_what_is_shown(noise: Path, tmp_path: Path) -> None:
     hides = "(c[0]['class_label'] is None, c[0]['label'] is None)"
     method = f"def rank(q, c):\n    assert {hides} == {{}}\n    return list(range(len(c)))"
     for supervision, hidden in (("none", (True, True)), ("normals", (True, False)), ("supervised", (False, False))):
         folder = submission(tmp_path / supervision, method.format(hidden), supervision)
-        assert set(run(folder, small, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
+        assert set(run(folder, noise, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
 
 
 def test_official_mode_blanks_the_class_and_nothing_else() -> None:

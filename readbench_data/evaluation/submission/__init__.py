@@ -1,7 +1,8 @@
 """Submissions: a method of your own in a folder, run in a jail against labels it cannot see."""
 
 from readbench_data.evaluation.submission.export import export
+from readbench_data.evaluation.submission.guard import Limits
 from readbench_data.evaluation.submission.harness import new, run, validate, verify
-from readbench_data.evaluation.submission.sandbox import Limits, can_isolate
+from readbench_data.evaluation.submission.sandbox import can_isolate
 
 __all__ = ["Limits", "can_isolate", "export", "new", "run", "validate", "verify"]

@@ -25,6 +25,7 @@ from readbench_data.evaluation.methods.base import SUPERVISIONS
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
 RESULTS = "results.json"
 KEYS = ("name", "family", "supervision", "authors", "links")
+LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,13 @@ def problems(folder: Path) -> list[str]:
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder; `readbench submission new {folder}` makes one to start from")
     found = [f"{folder / f}: file is missing" for f in FILES if not (folder / f).is_file()]
+    found += [
+        f"{path}: is a link or no plain file; a submission holds files and folders"
+        for path in sorted(folder.rglob("*"))
+        if path.is_symlink() or not (path.is_file() or path.is_dir())
+    ]
+    if found and any("is a link" in problem for problem in found):
+        return found
     if not (folder / "method.py").is_file():
         return found
     return found + _method_problems(folder / "method.py") + _metadata_problems(folder / "metadata.yaml")
@@ -61,7 +69,7 @@ def problems(folder: Path) -> list[str]:
 def _method_problems(path: Path) -> list[str]:
     try:
         tree = ast.parse(path.read_bytes(), str(path))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return [f"{path}, line {getattr(error, 'lineno', '?')}: {getattr(error, 'msg', error)}"]
     ranks = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "rank"]
     if not ranks:
@@ -85,17 +93,43 @@ def _metadata_problems(path: Path) -> list[str]:
     if not isinstance(meta, dict):
         return [f"{path}: must hold the keys {', '.join(KEYS)}"]
     found = [f"{path}: key {key!r} is missing or empty" for key in KEYS[:4] if not meta.get(key)]
+    for key in ("name", "family", "supervision"):
+        value = meta.get(key)
+        if value and not (isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_NAME):
+            found.append(f"{path}: {key} must be one line of text, at most {LONGEST_NAME} characters")
+            return found
     if meta.get("supervision") and meta["supervision"] not in SUPERVISIONS:
         found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(SUPERVISIONS)}")
+    if meta.get("name") and _is_built_in(meta["name"]):
+        found.append(f"{path}: name {meta['name']!r} is that of a method of this project; choose another")
     return found
 
 
-def folder_hash(folder: Path) -> str:
-    """sha256 over names and bytes of all files but results.json and caches."""
-    digest = hashlib.sha256()
-    for file in sorted(p for p in folder.rglob("*") if p.is_file()):
+def _is_built_in(name: str) -> bool:
+    from readbench_data.evaluation.registry import method
+
+    try:
+        method(name.strip())
+    except UsageError:
+        return False
+    return True
+
+
+def submitted_files(folder: Path) -> list[Path]:
+    """What a submission consists of, in order: every file but results.json and caches. Links are not followed."""
+    kept = []
+    for file in sorted(folder.rglob("*")):
         inside = file.relative_to(folder)
-        if RESULTS not in str(inside) and "__pycache__" not in inside.parts:
-            content = file.read_bytes()
-            digest.update(f"{inside.as_posix()}\0{len(content)}\0".encode() + content)
+        results = inside.as_posix() in (RESULTS, f".{RESULTS}.tmp")
+        if file.is_file() and not file.is_symlink() and not results and "__pycache__" not in inside.parts:
+            kept.append(file)
+    return kept
+
+
+def folder_hash(folder: Path) -> str:
+    """sha256 over names and bytes of :func:`submitted_files`."""
+    digest = hashlib.sha256()
+    for file in submitted_files(folder):
+        content = file.read_bytes()
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()

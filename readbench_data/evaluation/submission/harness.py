@@ -32,8 +32,9 @@ from readbench_data.evaluation.results import EvaluationResult, gather
 from readbench_data.evaluation.store import Store, Unit
 from readbench_data.evaluation.submission import example
 from readbench_data.evaluation.submission.contract import RESULTS, Submission, problems
+from readbench_data.evaluation.submission.guard import Limits, Spent
 from readbench_data.evaluation.submission.masking import MODES, Entry, entries_of, masked_item, masked_query, shown
-from readbench_data.evaluation.submission.sandbox import Limits, Refused, can_isolate, rank_all
+from readbench_data.evaluation.submission.sandbox import Refused, can_isolate, rank_all
 
 Progress = Callable[[str], None]
 TOLERANCE = 1e-9
@@ -91,6 +92,11 @@ def run(
     result = gather(opened, store, [i.name for i in infos], [submission.name], units)
     _write_results(submission, opened, mode, result)
     return result
+
+
+def isolation() -> str:
+    """How methods run on this machine: ``isolated`` in namespaces of their own, or ``unisolated``."""
+    return "isolated" if can_isolate() else "unisolated"
 
 
 def verify(folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None) -> list[str]:
@@ -152,21 +158,24 @@ def _run_unit(
         "family": submission.family,
         "supervision": submission.supervision,
         "expectation": False,
+        "harness": f"{mode}, {isolation()}",
         "environment": environment(),
         "created": datetime.now(UTC).isoformat(),
     }
     ranking = scores = None
+    spent = Spent(None, None)
     with measured(memory=False) as cost:
         try:
-            orders, _ = rank_all(submission.folder, asked.entries, items.entries, limits)
-            ranking = np.empty_like(orders)
-            ranking[asked.origin] = items.origin[orders]
+            ranked = rank_all(submission.folder, asked.entries, items.entries, limits)
+            spent = ranked.spent
+            ranking = np.empty_like(ranked.orders)
+            ranking[asked.origin] = items.origin[ranked.orders]
             scores = scores_of(ranking)
         except Refused as refusal:
             facts["status"], facts["reason"] = "failed", str(refusal)
-    costs = dict.fromkeys(("fit_wall_s", "fit_cpu_s", "score_cpu_s", "cpu_s", "peak_memory_mb", "threads"))
-    reused = {"reused_wall_s": 0.0, "reused_cpu_s": 0.0}
-    facts |= costs | reused | {"wall_s": cost.wall_s, "score_wall_s": cost.wall_s}
+    facts |= dict.fromkeys(("fit_wall_s", "fit_cpu_s", "score_cpu_s", "threads"))
+    facts |= {"reused_wall_s": 0.0, "reused_cpu_s": 0.0, "wall_s": cost.wall_s, "score_wall_s": cost.wall_s}
+    facts |= {"cpu_s": spent.cpu_s, "peak_memory_mb": spent.peak_memory_mb}
     store.put(unit, facts, ranking, scores)
     outcome = f"{cost.wall_s:.2f} s" if facts["status"] == "ok" else f"FAILED: {facts['reason']}"
     tell(f"{info.name}: {submission.name} at {unit.rho} %: {outcome}")
@@ -189,7 +198,7 @@ def _write_results(submission: Submission, release: Release, mode: str, result: 
         "supervision": submission.supervision,
         "submission_sha256": submission.sha256,
         "mode": mode,
-        "isolation": "isolated" if can_isolate() else "unisolated",
+        "isolation": isolation(),
         "release": release.version,
         "datasets": {n: release.info(n).data_hash for n in names},
         "results": list(rows.iter_rows(named=True)),

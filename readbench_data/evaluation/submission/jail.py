@@ -1,20 +1,26 @@
 """Becomes a process that sees only the submission and the interpreter, then starts the worker.
 
-Run by ``unshare`` in new user, mount, network and process namespaces (unprivileged on Linux). It builds an empty root,
-binds the interpreter read-only and the submission's copy into it, makes it the root, gives up every capability, sets
-limits and replaces itself by the worker. Standard library only; an OSError here means "cannot isolate".
+Run by ``unshare`` in new user, mount, network, process and IPC namespaces (unprivileged on Linux). It builds an empty
+root of limited size, binds the interpreter and the submission's copy read-only into it, makes it the root, forbids
+further namespaces, makes /proc read-only (who runs this as root of the machine would else hand out /proc/sys), leaves
+the keyring of whoever started it, gives up every capability, sets limits and replaces itself by the worker. Standard
+library only; an OSError here means "cannot isolate".
 """
 
+import contextlib
 import ctypes
 import json
 import os
 import resource
 import sys
 
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 16384, 1 << 18
 MNT_DETACH = 2
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
+KEYCTL_JOIN_SESSION_KEYRING = 1
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -26,9 +32,10 @@ def check(result: int, what: str) -> None:
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
-def mount(source: str, target: str, kind: str, flags: int) -> None:
+def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     """mount(2)."""
-    check(libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), None), f"mount {target}")
+    arguments = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode() or None)
+    check(libc.mount(*arguments), f"mount {target}")
 
 
 def bind(source: str, root: str, writable: bool) -> None:
@@ -49,10 +56,10 @@ def bind(source: str, root: str, writable: bool) -> None:
             mount("none", target, "none", flags | MS_NOSUID | MS_NODEV)
 
 
-def enter(root: str, shown: list, devices: list) -> None:
+def enter(root: str, shown: list, devices: list, scratch_bytes: int) -> None:
     """Make ``root`` the root, holding ``shown`` and nothing else."""
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
-    mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV)
+    mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, f"size={scratch_bytes},nr_inodes=100000")
     for path in shown:
         if os.path.islink(path):
             os.makedirs(os.path.dirname(root + path), exist_ok=True)
@@ -63,10 +70,7 @@ def enter(root: str, shown: list, devices: list) -> None:
         bind(path, root, writable=True)
     os.makedirs(root + "/tmp", exist_ok=True)
     os.makedirs(root + "/proc", exist_ok=True)
-    try:
-        mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV)
-    except OSError:
-        os.rmdir(root + "/proc")  # without it a method sees less, not more
+    process_files(root + "/proc")
     old = root + "/.old"
     os.makedirs(old)
     check(libc.syscall(SYS_PIVOT_ROOT[os.uname().machine], root.encode(), old.encode()), "pivot_root")
@@ -75,8 +79,22 @@ def enter(root: str, shown: list, devices: list) -> None:
     os.rmdir("/.old")
 
 
+def process_files(place: str) -> None:
+    """/proc of the new process namespace, read-only, once no further namespace can be made from inside."""
+    flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+    try:
+        mount("proc", place, "proc", flags)
+    except OSError:
+        os.rmdir(place)  # without it a method sees less, not more
+        return
+    with contextlib.suppress(OSError), open(f"{place}/sys/user/max_user_namespaces", "w") as most:
+        most.write("0")
+    mount("none", place, "none", flags | MS_BIND | MS_REMOUNT | MS_RDONLY)
+
+
 def limit(memory_bytes: int) -> None:
-    """Memory, and no capability in any namespace."""
+    """Memory, a keyring of its own, and no capability in any namespace."""
+    libc.syscall(SYS_KEYCTL[os.uname().machine], KEYCTL_JOIN_SESSION_KEYRING, None)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
@@ -89,7 +107,7 @@ def main() -> None:
     """Read the job from the command line and become the worker."""
     job = json.loads(sys.argv[1])
     if job["root"]:
-        enter(job["root"], job["shown"], job["devices"])
+        enter(job["root"], job["shown"], job["devices"], job["scratch_bytes"])
         limit(job["memory_bytes"])
     else:
         resource.setrlimit(resource.RLIMIT_AS, (job["memory_bytes"], job["memory_bytes"]))

@@ -1,16 +1,17 @@
-"""Starts a worker in its jail and reads its answers, within limits of time and memory."""
+"""Starts a worker in its jail, gives it one query at a time and reads its answers.
+
+The worker is not trusted: every line it writes is checked again, whatever it is.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,13 +22,29 @@ from typing import IO, Any
 
 import numpy as np
 
+from readbench_data.evaluation.submission.contract import submitted_files
+from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
 from readbench_data.evaluation.submission.masking import Entry
 
 HERE = Path(__file__).parent
-ENTER = ("unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork", "--kill-child")
+ENTER = (
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "--net",
+    "--pid",
+    "--ipc",
+    "--uts",
+    "--fork",
+    "--kill-child",
+)
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 LONGEST_LINE = 1 << 24
+LONGEST_REASON = 300
+SCRATCH_BYTES = 1 << 30
+"""What a method may write below /tmp; it lies in memory and is gone with the jail."""
 
 
 class Refused(Exception):
@@ -35,11 +52,12 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
-    """Of one dataset at one level: wall seconds for all queries, and address space."""
+class Ranked:
+    """Orders int32 [nq, n] of the corpus, what they had cost, and whether the method was isolated."""
 
-    seconds: float = 600.0
-    memory_gib: float = 8.0
+    orders: np.ndarray
+    spent: Spent
+    isolated: bool
 
 
 @cache
@@ -53,16 +71,19 @@ def can_isolate() -> bool:
         return done.returncode == 0
 
 
-def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Limits) -> tuple[np.ndarray, bool]:
-    """Orders int32 [nq, n] of ``corpus`` by the method in ``folder``, and whether it was isolated.
+def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Limits) -> Ranked:
+    """The orders of ``corpus`` by the method in ``folder``, a query after the other.
 
     Refused: what is wrong with the method, in one line.
     """
     isolated = can_isolate()
     with tempfile.TemporaryDirectory(prefix="submission-") as copied, _root() as root:
         inside = Path(copied) / "submission"
-        shutil.copytree(folder, inside, ignore=shutil.ignore_patterns("__pycache__", "results.json"))
-        shutil.copy(HERE / "worker.py", Path(copied) / "worker.py")
+        for file in submitted_files(folder):
+            target = inside / file.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, target, follow_symlinks=False)
+        shutil.copyfile(HERE / "worker.py", Path(copied) / "worker.py")
         receive, send = os.pipe()
         command = [sys.executable, "-I", f"{copied}/worker.py", str(send)]
         job = _job(command, Path(copied), limits, root if isolated else None)
@@ -75,88 +96,93 @@ def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Li
             start_new_session=True,
         )
         os.close(send)
-        feeder = threading.Thread(target=_feed, args=(process.stdin, inside, queries, corpus), daemon=True)
-        feeder.start()
-        try:
-            with os.fdopen(receive, "rb") as answers:
-                orders = _collect(answers, process, len(queries), len(corpus), limits)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            feeder.join(timeout=5)
-    return orders, isolated
+        with os.fdopen(receive, "rb") as answers, Guard(process, limits) as guard:
+            talk = _Talk(answers, guard, len(corpus), len(queries))
+            talk.begin(inside, corpus)
+            orders = [talk.ask(query) for query in queries]
+            talk.end()
+            return Ranked(np.array(orders, np.int32).reshape(len(queries), len(corpus)), guard.leave(), isolated)
 
 
-def _collect(answers: IO[bytes], process: Any, n_queries: int, n: int, limits: Limits) -> np.ndarray:
-    """Answers of the worker, checked again: it is not trusted."""
-    late = threading.Event()
+class _Talk:
+    """The conversation with a worker; Refused as soon as it breaks a rule."""
 
-    def stop() -> None:
-        late.set()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+    def __init__(self, answers: IO[bytes], guard: Guard, n: int, n_queries: int) -> None:
+        self.answers, self.guard = answers, guard
+        self.n, self.n_queries, self.number = n, n_queries, 0
+        self.started = time.monotonic()
 
-    clock = threading.Timer(limits.seconds, stop)
-    clock.start()
-    started = time.monotonic()
-    orders = np.empty((n_queries, n), np.int32)
-    try:
-        for number in range(-1, n_queries):
-            line = answers.readline(LONGEST_LINE)
-            if late.is_set():
-                raise Refused(f"query {max(number, 0) + 1} of {n_queries}: time limit of {limits.seconds:g} s is over")
-            if not line:
-                raise Refused(
-                    f"query {max(number, 0) + 1} of {n_queries}: the process died ({_death(process, started)})"
-                )
-            answer = _parsed(line)
-            if "error" in answer:
-                text = str(answer["error"])
-                memory = f" (limit {limits.memory_gib:g} GiB)" if "Memory" in text else ""
-                raise Refused(text + memory)
-            if number >= 0:
-                order = np.array(answer.get("order", []))
-                if order.shape != (n,) or not (np.sort(order) == np.arange(n)).all():
-                    raise Refused(f"query {number + 1} of {n_queries}: the answer is not a permutation of the corpus")
-                orders[number] = order
-    finally:
-        clock.cancel()
-    return orders
+    def begin(self, folder: Path, corpus: list[Entry]) -> None:
+        """Hand over the corpus and wait until method.py is imported."""
+        self._send({"folder": str(folder), "items": len(corpus)}, corpus)
+        self._answer()
+
+    def ask(self, query: Entry) -> list[int]:
+        """The order of the corpus for one query; the next one is shown when this is answered."""
+        self.number += 1
+        self._send({}, [query])
+        order = self._answer().get("order")
+        if not isinstance(order, list) or any(type(i) is not int for i in order) or sorted(order) != [*range(self.n)]:
+            raise Refused(f"{self._place()}: the answer is not a permutation of the corpus")
+        return order
+
+    def end(self) -> None:
+        """No more queries."""
+        with suppress(BrokenPipeError):
+            self._asked.close()
+
+    @property
+    def _asked(self) -> IO[bytes]:
+        assert self.guard.process.stdin is not None
+        return self.guard.process.stdin
+
+    def _send(self, header: dict[str, Any], entries: list[Entry]) -> None:
+        with suppress(BrokenPipeError):  # a worker that is gone says why, or says nothing: see _answer
+            self._asked.write(json.dumps(header).encode() + b"\n")
+            for entry in entries:
+                rest = {k: v for k, v in entry.items() if k != "ts_values"}
+                values = np.ascontiguousarray(entry["ts_values"], np.float32)
+                self._asked.write(json.dumps([rest, values.shape]).encode() + b"\n")
+                self._asked.write(values.tobytes())
+            self._asked.flush()
+
+    def _answer(self) -> dict[str, Any]:
+        line = self.answers.readline(LONGEST_LINE)
+        if not line:
+            raise Refused(f"{self._place()}: {self.guard.verdict or f'the process died ({self._death()})'}")
+        answer = _parsed(line)
+        if "error" in answer:
+            text = one_line(str(answer["error"]))
+            memory = f" (limit {self.guard.limits.memory_gib:g} GiB)" if "Memory" in text else ""
+            raise Refused(f"{self._place()}: {text}{memory}")
+        return answer
+
+    def _place(self) -> str:
+        return f"query {self.number} of {self.n_queries}" if self.number else "importing method.py"
+
+    def _death(self) -> str:
+        process = self.guard.process
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)
+        code = process.returncode
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return f"{how} after {time.monotonic() - self.started:.1f} s"
+
+
+def one_line(text: str) -> str:
+    """Text of a stranger as one printable line: no control characters, no end."""
+    plain = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_REASON])
+    return " ".join(plain.split())[:LONGEST_REASON]
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
     try:
         answer = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused("the answer channel holds something else than answers") from error
     if not isinstance(answer, dict):
         raise Refused("the answer channel holds something else than answers")
     return answer
-
-
-def _death(process: Any, started: float) -> str:
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(timeout=5)
-    code = process.returncode
-    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-    return f"{how} after {time.monotonic() - started:.1f} s"
-
-
-def _feed(stream: IO[bytes] | None, folder: Path, queries: list[Entry], corpus: list[Entry]) -> None:
-    """Write the worker's input; a worker that is gone does not matter here."""
-    assert stream is not None
-    groups = (queries, corpus)
-    header = {
-        "folder": str(folder),
-        "entries": [[{k: v for k, v in e.items() if k != "ts_values"} for e in g] for g in groups],
-        "shapes": [[list(e["ts_values"].shape) for e in g] for g in groups],
-    }
-    with suppress(BrokenPipeError), stream:
-        stream.write(json.dumps(header).encode() + b"\n")
-        for group in groups:
-            for entry in group:
-                stream.write(np.ascontiguousarray(entry["ts_values"], np.float32).tobytes())
 
 
 def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> dict[str, Any]:
@@ -173,6 +199,7 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
         "shown": kept,
         "devices": [d for d in DEVICES if os.path.exists(d)],
         "memory_bytes": int(limits.memory_gib * 2**30),
+        "scratch_bytes": SCRATCH_BYTES,
         "command": command,
         "environment": environment | threads,
     }
@@ -180,7 +207,7 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
 
 def _command(job: dict[str, Any], isolated: bool) -> list[str]:
     start = [sys.executable, "-I", str(HERE / "jail.py"), json.dumps(job)]
-    return [*ENTER, *start] if isolated else start
+    return [*ENTER, "--fork", "--kill-child", *start] if isolated else start
 
 
 @contextmanager

@@ -1,14 +1,16 @@
 """Runs in a process of its own, without the labels: reads entries from stdin, calls rank, writes orders to a pipe.
 
-Uses nothing of this project, so that nothing of it needs to be visible. Input: one line of JSON (entries without
-values, shapes, where the method is), then the float32 values of all entries. Output, one JSON line each: ready, then an
-order or an error for every query.
+Uses nothing of this project, so that nothing of it needs to be visible. Input: a line of JSON (where the method is, how
+many items the corpus has) and the corpus; then, each when the one before is answered, an empty header and a query. An
+entry is a line of JSON (its fields and the shape of its values) and its float32 values. Output, one JSON line each:
+ready, then an order or an error for every query.
 """
 
 import importlib.util
 import json
 import os
 import sys
+from typing import BinaryIO
 
 import numpy as np
 
@@ -26,13 +28,7 @@ def main() -> None:
         answers.flush()
 
     job = json.loads(source.readline())
-    groups = []
-    for entries, shapes in zip(job["entries"], job["shapes"], strict=True):
-        for entry, (length, width) in zip(entries, shapes, strict=True):
-            values = np.frombuffer(source.read(4 * length * width), np.float32).reshape(length, width)
-            entry["ts_values"] = values
-        groups.append(entries)
-    queries, corpus = groups
+    corpus = [read(source) for _ in range(job["items"])]
     try:
         os.chdir(job["folder"])
         sys.path.insert(0, job["folder"])
@@ -43,15 +39,24 @@ def main() -> None:
         sys.modules["method"] = module
         spec.loader.exec_module(module)
     except BaseException as error:
-        say(error=f"importing method.py: {told(error)}")
+        say(error=told(error))
         return
     say(ready=True)
-    for number, query in enumerate(queries):
+    n = len(corpus)
+    while source.readline():
+        query = read(source)
         try:
-            say(order=checked(module.rank(query, corpus), len(corpus)))
+            say(order=checked(module.rank(query, corpus), n))
         except BaseException as error:
-            say(error=f"query {number + 1} of {len(queries)}: {told(error)}")
+            say(error=told(error))
             return
+
+
+def read(source: BinaryIO) -> dict:
+    """The next entry on the stream."""
+    entry, (length, width) = json.loads(source.readline())
+    values = np.frombuffer(source.read(4 * length * width), np.float32)
+    return {**entry, "ts_values": values.reshape(length, width)}
 
 
 def told(error: BaseException) -> str:

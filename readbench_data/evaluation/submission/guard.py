@@ -1,0 +1,126 @@
+"""Watches a worker and everything it starts, and ends all of it: limits of time, memory and number of processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+INTERVAL_S = 0.1
+PROCESSES = 200
+"""Processes and threads a method may have in all (ours: enough for a pool of workers, too few for a fork bomb)."""
+
+LEAVE_S = 2.0
+"""Seconds a worker that has answered everything gets to end by itself."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one dataset at one level: wall seconds for all queries, and memory (address space of a process, and what all
+    processes hold together)."""
+
+    seconds: float = 600.0
+    memory_gib: float = 8.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """CPU seconds and peak resident MiB of a worker, its interpreter included; None where it had to be ended."""
+
+    cpu_s: float | None
+    peak_memory_mb: float | None
+
+
+class Guard:
+    """A thread beside a running process. ``verdict``: which limit it broke, once it has."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
+        self.process, self.limits = process, limits
+        self.verdict: str | None = None
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Guard:
+        self._until = time.monotonic() + self.limits.seconds
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._over.set()
+        self._thread.join()
+        kill(self.process)
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+
+    def leave(self) -> Spent:
+        """Wait a moment for a worker that is done, and say what it has used."""
+        patience = time.monotonic() + LEAVE_S
+        while time.monotonic() < patience:
+            try:
+                pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            except ChildProcessError:
+                break
+            if pid:
+                self.process.returncode = os.waitstatus_to_exitcode(status)
+                return Spent(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+            time.sleep(0.005)
+        return Spent(None, None)
+
+    def _watch(self) -> None:
+        while not self._over.wait(INTERVAL_S):
+            self.verdict = self._broken()
+            if self.verdict is not None:
+                kill(self.process)
+                return
+
+    def _broken(self) -> str | None:
+        if time.monotonic() > self._until:
+            return f"time limit of {self.limits.seconds:g} s is over"
+        members = family(self.process.pid)
+        if sum(threads for threads, _ in members.values()) > PROCESSES:
+            return f"more than {PROCESSES} processes and threads"
+        if sum(held for _, held in members.values()) > self.limits.memory_gib * 2**30:
+            return f"its processes hold more than {self.limits.memory_gib:g} GiB"
+        return None
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process, its group, and whatever descends from it, also what has left the group; then reap it."""
+    if process.returncode is None:
+        members = family(process.pid)
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        for pid in members:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+    process.wait()
+
+
+def family(pid: int) -> dict[int, tuple[int, int]]:
+    """Threads and bytes held (resident, files not counted) of a process and its descendants; empty without /proc."""
+    parent: dict[int, int] = {}
+    threads: dict[int, int] = {}
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            fields = entry.read_text(errors="replace").rpartition(")")[2].split()
+            parent[int(entry.parent.name)] = int(fields[1])
+            threads[int(entry.parent.name)] = int(fields[17])
+    members, found = {}, {pid}
+    while found:
+        members.update({p: (threads.get(p, 0), _held(p)) for p in found if p in parent})
+        found = {p for p, above in parent.items() if above in found and p not in members}
+    return members
+
+
+def _held(pid: int) -> int:
+    with suppress(OSError, ValueError, IndexError):
+        fields = Path(f"/proc/{pid}/statm").read_text().split()
+        return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
+    return 0
