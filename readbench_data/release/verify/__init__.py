@@ -1,0 +1,83 @@
+"""Verification of a release folder: checksums, schema and every invariant the data model promises.
+
+``verify`` never stops at the first breach: it returns one row a file with counts of what is wrong, and the
+breaches in words. It needs the folder only, neither sources nor lanes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.release import layout
+from readbench_data.release.parquet import AUDIT_SCHEMA
+from readbench_data.release.verify.audit import check_audit, check_sizes
+from readbench_data.release.verify.described import check_card, check_croissant
+from readbench_data.release.verify.entries import check_entries, check_pool
+from readbench_data.release.verify.listing import check_listing
+from readbench_data.release.verify.report import ERRORS, Check, FileReport, Report
+from readbench_data.release.verify.tables import read_groups
+from readbench_data.store import Store
+
+__all__ = ["ERRORS", "FileReport", "Report", "verify"]
+
+
+def verify(release: Store) -> Report:
+    """Check the release in the root of ``release``. Raises ``ReadbenchError`` where there is no manifest."""
+    if not release.exists(layout.MANIFEST):
+        raise ReadbenchError(f"{release.url()}: no {layout.MANIFEST}: this is not a finished release")
+    try:
+        manifest = release.read_json(layout.MANIFEST)
+    except ValueError as error:
+        raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not JSON ({error})") from error
+    if not isinstance(manifest, dict) or not {"version", "datasets", "files", "config"} <= manifest.keys():
+        raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not the manifest of a release")
+    check = Check(release, manifest)
+    check_listing(check)
+    for name, dataset in manifest["datasets"].items():
+        if dataset["status"] == "ok":
+            _check_dataset(check, name, dataset)
+    check_card(check)
+    check_croissant(check)
+    return check.report
+
+
+def _check_dataset(check: Check, name: str, dataset: dict[str, Any]) -> None:
+    """Entries, audit table and counts of one dataset."""
+    audit_path = layout.audit(name)
+    if not check.release.exists(audit_path):
+        return
+    audit = list(read_groups(check, audit_path, AUDIT_SCHEMA))
+    if not audit:
+        return
+    frame = pl.from_arrow(pa.concat_tables(audit))
+    assert isinstance(frame, pl.DataFrame)
+    check_audit(check, audit_path, frame)
+    shapes: dict[str, pa.Table] = {}
+    for file, expected in _expected_sets(frame, dataset["config"]["pollution"][1:]).items():
+        path = layout.data(name, file)
+        if path in check.manifest["files"]:
+            found = check_entries(check, path, name, expected)
+            if found is not None:
+                shapes[file] = found
+        elif expected.height:
+            check.breach(path, "unresolved", f"{expected.height} entries of the audit table have no file")
+    pools = [p for p in check.manifest["files"] if p.startswith(f"data/{name}/pool/")]
+    kept = frame.filter(pl.col("outcome") != "dropped")
+    if pools:
+        check_pool(check, pools, name, kept)
+    check_sizes(check, name, dataset, frame, shapes)
+
+
+def _expected_sets(audit: pl.DataFrame, levels: list[int]) -> dict[str, pl.DataFrame]:
+    corpus = audit.filter(pl.col("outcome") == "corpus")
+    sets = {
+        layout.QUERIES: audit.filter(pl.col("outcome") == "query"),
+        layout.ANOMALIES: corpus.filter(pl.col("pollution") == 0),
+    }
+    for rho in levels:
+        sets[layout.normals(rho)] = corpus.filter(pl.col("pollution") == rho)
+    return sets
