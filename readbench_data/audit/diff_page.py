@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from readbench_data.audit.page import listing, page, paragraph, section, table
-from readbench_data.release.diff import KINDS, DatasetDiff, ReleaseDiff
+from readbench_data.release.diff_report import KINDS, DatasetDiff, ReleaseDiff
 
 LISTED = 200
 """Changed entries listed by name for a dataset; ``--json`` has all of them."""

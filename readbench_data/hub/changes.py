@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from readbench_data.hub.address import order
-from readbench_data.release.diff import DatasetDiff, ReleaseDiff, diff_releases
+from readbench_data.release.diff import diff_releases
+from readbench_data.release.diff_report import DatasetDiff, ReleaseDiff
 
 STEPS = ("patch", "minor", "major")
 

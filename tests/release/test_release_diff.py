@@ -20,7 +20,8 @@ from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.entry import nest, unnest
 from readbench_data.errors import ReadbenchError
 from readbench_data.release.content import content_sha256
-from readbench_data.release.diff import KINDS, diff_releases
+from readbench_data.release.diff import diff_releases
+from readbench_data.release.diff_report import KINDS
 
 ANOMALIES, QUERIES = "data/mit_bih/corpus-anomalies.parquet", "data/mit_bih/queries.parquet"
 AUDIT = "audit/mit_bih.parquet"
