@@ -222,8 +222,12 @@ def signed(name: str) -> tuple[str, str]:
 
 
 def left_behind(sign: str) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if line == sign]
+    """Processes of that name that are still there when the kernel has had time to end them."""
+    deadline, found = time.monotonic() + 5, [sign]
+    while found and time.monotonic() < deadline:
+        listed = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True).stdout
+        found = [line for line in listed.splitlines() if line == sign]
+    return found
 
 
 ESCAPES = {
