@@ -55,7 +55,7 @@ def _check_dataset(check: Check, name: str, dataset: dict[str, Any]) -> None:
         return
     frame = pl.from_arrow(pa.concat_tables(audit))
     assert isinstance(frame, pl.DataFrame)
-    check_audit(check, audit_path, frame)
+    check_audit(check, audit_path, frame, dataset["rule"]["coverage"])
     shapes: dict[str, pa.Table] = {}
     for file, expected in _expected_sets(frame, dataset["config"]["pollution"][1:]).items():
         path = layout.data(name, file)

@@ -12,12 +12,12 @@ from readbench_data.entry import NORMAL
 from readbench_data.release import layout
 from readbench_data.release.composition import compose_row
 from readbench_data.release.verify.report import Check
-from readbench_data.release.verify.votes import wrong_votes
 from readbench_data.sampling import normals_wanted
+from readbench_data.vote_sums import gives_class, vote_sums
 
 
-def check_audit(check: Check, path: str, frame: pl.DataFrame) -> None:
-    """What the table promises by itself."""
+def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -> None:
+    """What the table promises by itself; ``coverage`` of the rule it was labelled by."""
     if frame["entry_id"].n_unique() != frame.height:
         check.breach(path, "label_error", "an entry_id occurs twice")
     drawn = frame.filter(pl.col("outcome").is_in(["query", "corpus"]))
@@ -28,7 +28,8 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame) -> None:
     silent = frame.filter(~pl.col("outcome").is_in(["query", "corpus"]) & pl.col("reason").is_null())
     if silent.height:
         check.breach(path, "label_error", f"{silent.height} windows in no set give no reason", silent.height)
-    wrong = wrong_votes(frame)
+    kept = frame.filter(pl.col("class_label").is_not_null() & (pl.col("outcome") != "dropped"))
+    wrong = kept.join(vote_sums(kept), on="entry_id", how="left").filter(~gives_class(coverage))
     if wrong.height:
         one = wrong["entry_id"][0]
         words = f"{wrong.height} windows whose votes do not give their class, such as {one}"
