@@ -1,48 +1,17 @@
-"""What the Hub on the loopback holds, and the form of its answers."""
+"""The form of the Hub's answers."""
 
 from __future__ import annotations
 
-import hashlib
 import re
-import urllib.parse
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from hub_state import File, Repository
 
 LICENCES = {"cc-by-4.0", "cc-by-sa-4.0", "cc-by-nc-sa-4.0", "cc0-1.0", "mit", "odc-by", "other", "unknown"}
 SIZES = {"n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M"}
 LFS_FROM = 100_000
-
-
-@dataclass(frozen=True)
-class File:
-    sha256: str
-    size: int
-    oid: str
-    lfs: bool
-
-
-@dataclass
-class Repository:
-    private: bool
-    head: str
-    commits: dict[str, dict[str, File]]
-    titles: dict[str, str]
-    parents: dict[str, str | None]
-    tags: dict[str, str] = field(default_factory=dict)
-
-
-def git_blob(data: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(data) + data).hexdigest()
-
-
-def resolve(repository: Repository, revision: str) -> str | None:
-    revision = urllib.parse.unquote(revision)
-    if revision == "main":
-        return repository.head
-    return repository.tags.get(revision) or (revision if revision in repository.commits else None)
 
 
 def validate(content: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import copy
 import hashlib
 import os
 import random
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -223,6 +224,7 @@ def _killed_at(scene: Scene, number: int, when: str) -> bool:
         code = 1
         try:
             os.read(ready, 1)
+            tempfile.tempdir = str(scene.new.parent)  # what it leaves when it is killed goes with the test
             scene.publish()
             code = 0
         finally:

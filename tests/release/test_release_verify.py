@@ -314,6 +314,13 @@ def test_the_pool_holds_the_kept_windows(pooled: Path, tmp_path: Path) -> None:
     path = next(p for p in liar.manifest["files"] if p.startswith("data/mit_bih/pool/"))
     liar.table(path, lambda t: t.slice(1))
     assert f"{path}: the pool does not hold exactly the kept windows of the audit table" in liar.problems()
+    liar.table(path, lambda t: pa.concat_tables([t.slice(1), t.slice(0, 1)]))
+    assert f"{path}: rows do not stand in the order of entry_id" in liar.problems()
+    (liar.folder / path).write_bytes(b"PAR1 not really PAR1")
+    liar.fit(path)
+    assert any(p.startswith(f"{path}: cannot be read as Parquet") for p in liar.problems())
+    (liar.folder / path).unlink()
+    assert f"{path}: listed in the manifest but not there" in liar.problems()
 
 
 @pytest.mark.parametrize("size", [1, 7, 64])
