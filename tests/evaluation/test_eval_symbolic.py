@@ -110,11 +110,31 @@ def test_pyts_agrees_on_sfa_words(seed: int) -> None:
     assert ["".join("abcd"[i] for i in letters_of(c, 6, 4)) for c in codes] == theirs
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 400), st.integers(2, 9), st.sampled_from([None, 0, 1]), st.integers(0, 2**32 - 1))
+def test_bins_are_numpys_quantiles_to_the_last_bit(n: int, alphabet: int, digits: int | None, seed: int) -> None:
+    """With values that repeat, as those of flat or quantised windows do, and without."""
+    values = np.random.default_rng(seed).standard_cauchy((3, n))
+    values = values if digits is None else np.round(values, digits)
+    values[2] = 5.0
+    expected = np.quantile(values, np.arange(1, alphabet) / alphabet, axis=1).T
+    assert np.array_equal(quantile_breakpoints(values[:, :, None], alphabet), expected)
+
+
+def test_fourier_coefficients_are_those_of_rfft() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 50)).cumsum(1)
+    windows = np.lib.stride_tricks.sliding_window_view(x, 14, axis=1)
+    spectrum = np.fft.rfft(windows, axis=2)[:, :, 1:4] / windows.std(axis=2)[:, :, None]
+    got = fourier_coefficients(x, 14, 6, normalise=True)
+    assert got[0::2] == pytest.approx(np.moveaxis(spectrum.real, 2, 0), abs=1e-9)
+    assert got[1::2] == pytest.approx(np.moveaxis(spectrum.imag, 2, 0), abs=1e-9)
+
+
 def test_flat_windows_are_one_word_without_warnings() -> None:
     with np.errstate(all="raise"):
         codes = sax_words(np.full((1, 12), 3.0), 8, 4, 4)
         assert len(set(codes[0].tolist())) == 1
-        assert fourier_coefficients(np.full((1, 12), 3.0), 8, 4, True).tolist() == np.zeros((1, 5, 4)).tolist()
+        assert fourier_coefficients(np.full((1, 12), 3.0), 8, 4, True).tolist() == np.zeros((4, 1, 5)).tolist()
 
 
 def test_bins_and_idf_are_those_of_the_level(release: Path) -> None:

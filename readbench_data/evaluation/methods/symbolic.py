@@ -53,20 +53,22 @@ class _Words(Method):
         with ThreadPoolExecutor(numba.get_num_threads()) as pool:
             for start in channels[::TURN]:
                 turn = channels[start : start + TURN]
-                scored = pool.map(lambda c: self.channel(queries, corpus, c), turn)
-                for c, part in zip(turn, scored, strict=True):
-                    at = np.ix_(queries.present[:, c], corpus.present[:, c])
+                x, y = _by_channel(queries, turn), _by_channel(corpus, turn)
+                has = [(queries.present[:, c], corpus.present[:, c]) for c in turn]
+                asked = [a[p] for a, (p, _) in zip(x, has, strict=True)]
+                documents = [b[q] for b, (_, q) in zip(y, has, strict=True)]
+                scored = pool.map(self.channel, asked, documents)
+                for (p, q), part in zip(has, scored, strict=True):
+                    at = np.ix_(p, q)
                     total[at] += part
                     common[at] += 1
         return np.divide(total, common, out=np.full(total.shape, -np.inf), where=common > 0)
 
-    def channel(self, queries: Aligned, corpus: Aligned, c: int) -> np.ndarray:
-        """Scores over one channel of the windows that have it."""
-        x = z_normalise(queries.values[queries.present[:, c], :, c])
-        y = z_normalise(corpus.values[corpus.present[:, c], :, c])
-        if not len(x) or not len(y):
-            return np.zeros((len(x), len(y)))
-        asked, documents = self.words(x, y)
+    def channel(self, queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
+        """Scores over one channel of the z-normalised windows [nq, T] and [n, T] that have it."""
+        if not len(queries) or not len(corpus):
+            return np.zeros((len(queries), len(corpus)))
+        asked, documents = self.words(queries, corpus)
         return bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
 
     @abstractmethod
@@ -107,3 +109,9 @@ class SFABM25(_Words):
         x, y = (fourier_coefficients(s, window, word, True, FLAT) for s in (queries, corpus))
         cuts = quantile_breakpoints(y, self.alphabet)
         return sfa_words(x, cuts), sfa_words(y, cuts)
+
+
+def _by_channel(windows: Aligned, channels: range) -> np.ndarray:
+    """Windows of some channels, z-normalised: float32 [channels, n, T]."""
+    values = windows.values[:, :, channels.start : channels.stop].transpose(2, 0, 1)
+    return z_normalise(np.ascontiguousarray(values), axis=2)
