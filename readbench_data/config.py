@@ -48,6 +48,12 @@ class DatasetConfig:
         """The options that follow the window length, for this length."""
         return {name: int(share * length) + steps for name, (share, steps) in self.follows.items()}
 
+    def to_json(self) -> dict[str, Any]:
+        """The settings in force as plain data, for the manifest and for keys; what follows stands in ``options``."""
+        plain = asdict(self)
+        del plain["follows"]
+        return {**plain, "options": dict(self.options)}
+
 
 @dataclass(frozen=True)
 class BenchmarkConfig:

@@ -231,8 +231,8 @@ def _segments(table: pa.Table, rows: Iterable[int]) -> Iterator[Segment]:
             filled=flat("filled", row),
             masked=flat("masked", row),
             context=None if context is None else context.reshape(-1, 2),
-            filled_cells=_cells(scalar["filled_cells"], scalar["steps"]),
-            masked_cells=_cells(scalar["masked_cells"], scalar["steps"]),
+            filled_cells=_cells(scalar.get("filled_cells"), scalar["steps"]),
+            masked_cells=_cells(scalar.get("masked_cells"), scalar["steps"]),
         )
 
 
@@ -260,8 +260,11 @@ def read_segments(stream: IO[bytes], wanted: set[tuple[str, int]]) -> Iterator[S
 
 
 def read_cells(stream: IO[bytes], recording_id: str, segment: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Filled and masked cells of one segment as :class:`Segment` packs them; its values are not read."""
+    """Filled and masked cells of one segment, packed; its values are not read. None where there are none, or where the
+    lane is older than they are."""
     file = pq.ParquetFile(stream)
+    if "filled_cells" not in file.schema_arrow.names:
+        return None, None
     for group in range(file.num_row_groups):
         names = file.read_row_group(group, columns=["recording_id", "segment", "steps"]).to_pylist()
         for at, row in enumerate(names):

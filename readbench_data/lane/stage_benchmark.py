@@ -32,7 +32,7 @@ def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:
         {
             "windows": before["key"],
             "config": shared,
-            "settings": {**asdict(settings), "options": dict(settings.options)},
+            "settings": settings.to_json(),
             "pool": lane.pool,
             "code": lane.version("benchmark"),
         }
@@ -68,7 +68,7 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
         written[layout.audit(lane.name)] = write_table(stream, table)
     return {
         "raw": require(lane, "raw"),
-        "settings": {**asdict(lane.settings), "options": dict(lane.settings.options)},
+        "settings": lane.settings.to_json(),
         "config": {k: v for k, v in lane.config.to_json().items() if k != "datasets"},
         "rule": asdict(lane.rule),
         "files": {path: asdict(w) for path, w in written.items()},

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -118,7 +117,7 @@ def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, mini
     settings = config.for_dataset(name, source.config)
     wanted = {
         "config": {k: v for k, v in config.to_json().items() if k != "datasets"},
-        "settings": {**asdict(settings), "options": dict(settings.options)},
+        "settings": settings.to_json(),
     }
     if digest({k: record[k] for k in wanted}) != digest(wanted):
         return {"status": "not_selected", "reason": f"it was built with other settings: {_AGAIN.format(name)}"}

@@ -66,7 +66,7 @@ def _settings(name: str, dataset: Mapping[str, Any]) -> BenchmarkConfig:
     """The settings a dataset was built with, as the manifest records them."""
     settings = dict(dataset["settings"])
     options = settings.pop("options", {})
-    known = {f.name for f in fields(DatasetConfig)} - {"follows"}  # what follows stands in the options already
+    known = {f.name for f in fields(DatasetConfig)}
     own = {k: v for k, v in settings.items() if k in known} | options
     shared = {**dataset["config"], "pollution": tuple(dataset["config"]["pollution"])}
     return BenchmarkConfig(**shared, datasets={name: own})

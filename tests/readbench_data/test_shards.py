@@ -6,6 +6,7 @@ import io
 from dataclasses import fields, replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -150,3 +151,14 @@ def test_the_cells_of_one_segment_are_read_without_its_values() -> None:
     assert read_cells(stream, "w1/r", 1)[0] is None
     stream.seek(0)
     assert read_cells(stream, "other", 4) == (None, None)
+
+
+def test_lanes_of_before_cells_were_kept_are_read() -> None:
+    """An audit of a release that an earlier version of the code built must not end in a traceback."""
+    older = io.BytesIO()
+    pq.write_table(pq.read_table(written(full())).drop_columns(["filled_cells", "masked_cells"]), older)
+    older.seek(0)
+    (found,) = iter_segments(older)
+    same(replace(full(), filled_cells=None, masked_cells=None), found)
+    older.seek(0)
+    assert read_cells(older, "w1/r", 3) == (None, None)
