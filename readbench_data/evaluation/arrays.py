@@ -1,4 +1,4 @@
-"""Arrays computed once: in memory for the run, and in a folder for the next one."""
+"""What is computed once: arrays in memory for the run and in a folder for the next one, a level's own in memory."""
 
 from __future__ import annotations
 
@@ -75,3 +75,21 @@ class ArrayCache:
         if path is not None:
             write_npz(path, array=array, cost=np.array([entry.wall_s, entry.cpu_s]))
         return entry
+
+
+Costs = dict[str, tuple[float, float]]
+"""Wall and CPU seconds of each thing by its key, without those of what it was made of."""
+
+
+@dataclass
+class LevelCache:
+    """Things by key, each with its costs and those of all it was made of; of one level at a time."""
+
+    _rho: int | None = None
+    _held: dict[str, tuple[Any, Costs]] = field(default_factory=dict)
+
+    def at(self, rho: int) -> dict[str, tuple[Any, Costs]]:
+        """What is kept of level ``rho``; asking for another level lets go of it."""
+        if rho != self._rho:
+            self._rho, self._held = rho, {}
+        return self._held

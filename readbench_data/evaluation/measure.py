@@ -49,12 +49,16 @@ def available_cores() -> int:
 
 @contextmanager
 def pinned_threads(threads: int | None = None) -> Iterator[int]:
-    """numba and BLAS held at ``threads`` (default: the cores there are); yields the number, to be recorded."""
+    """numba and OpenMP held at ``threads`` (default: the cores there are); yields the number, to be recorded.
+
+    BLAS is held at one: kernels share out their work themselves, the matrix products here are small, and a second BLAS
+    thread doubles their CPU time and makes them wait (up to a hundred times their own time) where a core is busy.
+    """
     count = min(threads or available_cores(), numba.config.NUMBA_NUM_THREADS)
     before = numba.get_num_threads()
     numba.set_num_threads(count)
     try:
-        with threadpool_limits(limits=count):
+        with threadpool_limits(limits={"blas": 1, "openmp": count}):
             yield count
     finally:
         numba.set_num_threads(before)

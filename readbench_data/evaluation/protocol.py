@@ -79,6 +79,7 @@ def _evaluate_dataset(
     release: Release, info: DatasetInfo, store: Store, methods: Sequence[Method], tell: Progress
 ) -> None:
     todo = [(m, u) for m in methods for u in _units(m, info) if not _done(store, u)]
+    todo.sort(key=lambda pair: pair[1].rho)  # what methods share at a level is kept for one level at a time
     if not todo:
         tell(f"{info.name}: {len(methods)} methods, all stored")
         return

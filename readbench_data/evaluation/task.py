@@ -7,20 +7,24 @@ done on the view and so anew at every level.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.arrays import ArrayCache
+from readbench_data.evaluation.arrays import ArrayCache, Costs, LevelCache
 from readbench_data.evaluation.release_data import Labels, Release, normal_positions
 from readbench_data.evaluation.ties import rank, tie_keys
 from readbench_data.evaluation.windows import Aligned, Scale, Windows, align, channel_scale
 
 T = TypeVar("T")
+
+AT_LEVEL = "at level "
+"""Marks the costs of what is kept for a level and not in a file."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Task:
     corpus: Windows
     reference: Windows
     cache: ArrayCache = field(default_factory=ArrayCache, compare=False)
+    level_cache: LevelCache = field(default_factory=LevelCache, compare=False)
 
     @classmethod
     def load(cls, release: Release, dataset: str, cache: ArrayCache | None = None) -> Task:
@@ -103,8 +108,8 @@ def _names(windows: Windows) -> dict[str, None]:
 class View:
     """What a method sees: one dataset at one level. Arrays are standardised by channel and aligned by name.
 
-    ``reused_wall_s`` and ``reused_cpu_s`` gather what those shared arrays had cost that were used here but made
-    before, so that a method's time does not depend on who ran first. (They are made for the largest corpus.)
+    ``reused_wall_s`` and ``reused_cpu_s`` gather what those shared things had cost that were used here but made
+    before, so that a method's time does not depend on who ran first. (Shared arrays are made for the largest corpus.)
     """
 
     task: Task
@@ -112,8 +117,9 @@ class View:
     seed: int = 0
     reused_wall_s: float = 0.0
     reused_cpu_s: float = 0.0
-    _used: set[str] = field(default_factory=set)
-    _once: dict[str, Any] = field(default_factory=dict)
+    _used: Costs = field(default_factory=dict)
+    _making: list[Costs] = field(default_factory=list)
+    _made: tuple[float, float] = (0.0, 0.0)
 
     @cached_property
     def members(self) -> np.ndarray:
@@ -150,12 +156,31 @@ class View:
         """int32 [nq, n]: this level's corpus by descending score, ties by hash."""
         return rank(scores, self.tie_keys)
 
-    def once(self, key: str, compute: Callable[[], T]) -> T:
-        """``compute()``, done once for this view: what several parts of a pipeline need."""
-        if key not in self._once:
-            self._once[key] = compute()
-        result: T = self._once[key]
-        return result
+    def at_level(self, key: str, compute: Callable[[], T]) -> T:
+        """``compute()``, done once for this level, whatever method asks: vectors fitted to its corpus and the like.
+
+        ``key`` names parameters and code, and the seed if it has a part. The result must not be changed. It is kept
+        in memory until another level is looked at.
+        """
+        kept = self.task.level_cache.at(self.rho)
+        if key not in kept:
+            costs: Costs = {}
+            self._making.append(costs)
+            wall, cpu = time.perf_counter(), time.process_time()
+            before = self._made
+            try:
+                value = compute()
+            finally:
+                self._making.pop()
+            inner = self._made[0] - before[0], self._made[1] - before[1]
+            own = time.perf_counter() - wall - inner[0], time.process_time() - cpu - inner[1]
+            costs[AT_LEVEL + key] = own
+            kept[key] = value, costs
+            self._use(costs, fresh=own)
+            return value
+        value, costs = kept[key]
+        self._use(costs)
+        return value
 
     def pairwise(self, key: str, compute: Callable[[Aligned, Aligned], np.ndarray]) -> np.ndarray:
         """[nq, n] of ``compute(queries, corpus)``, which may look at no more than one pair at a time.
@@ -169,11 +194,20 @@ class View:
     def shared(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
         """An array of the whole task, computed once under ``key`` and the task's data hash."""
         entry, fresh = self.task.cache.get(self._shared_key(key), compute)
-        if not fresh and key not in self._used:
-            self.reused_wall_s += entry.wall_s
-            self.reused_cpu_s += entry.cpu_s
-        self._used.add(key)
+        cost = entry.wall_s, entry.cpu_s
+        self._use({key: cost}, fresh=cost if fresh else None)
         return entry.array
+
+    def _use(self, costs: Costs, fresh: tuple[float, float] | None = None) -> None:
+        """Note what is used, here and for what is being made of it; ``fresh``: the cost of what was made just now."""
+        if fresh is not None:
+            self._made = self._made[0] + fresh[0], self._made[1] + fresh[1]
+        for key, (wall, cpu) in costs.items():
+            if fresh is None and key not in self._used:
+                self.reused_wall_s += wall
+                self.reused_cpu_s += cpu
+        for noted in (self._used, *self._making):
+            noted.update(costs)
 
     def _shared_key(self, key: str) -> str:
         return f"{self.task.dataset}/{self.task.data_hash}/{key}"
@@ -181,5 +215,6 @@ class View:
     @property
     def shared_files(self) -> list[str]:
         """Names, below the folder of shared arrays, of the files that were read or written for this view."""
-        paths = (self.task.cache._path(self._shared_key(key)) for key in self._used)
+        path = self.task.cache._path
+        paths = (path(self._shared_key(key)) for key in self._used if not key.startswith(AT_LEVEL))
         return sorted(f"{path.parent.name}/{path.name}" for path in paths if path is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.metrics import n_relevant, random_expectation
 from readbench_data.evaluation.protocol import run_unit
 from readbench_data.evaluation.release_data import Release
-from readbench_data.evaluation.task import Task
+from readbench_data.evaluation.task import Task, View
 from readbench_data.evaluation.ties import rank, tie_keys
 
 
@@ -173,3 +174,33 @@ def test_the_text_board_marks_what_a_reader_must_know(build: object, tmp_path: P
     assert "2/2" in text
     evaluate(root, tmp_path, ["ED"], ["plain"])
     assert np.isfinite(n_relevant(np.array(["A"]), np.array(["A", "B"]))).all()
+
+
+def test_what_is_kept_at_a_level_is_made_once_and_costs_every_user_the_same(release: Path) -> None:
+    task = Task.load(Release(release), "waves")
+    made: list[str] = []
+
+    def make(name: str, seconds: float) -> np.ndarray:
+        made.append(name)
+        start = time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            pass
+        return np.zeros(1)
+
+    def inner(view: View) -> np.ndarray:
+        return view.at_level("inner", lambda: view.shared("array", lambda: make("array", 0.03)) + make("inner", 0.05))
+
+    def outer(view: View) -> np.ndarray:
+        return view.at_level("outer", lambda: inner(view) + make("outer", 0.07))
+
+    first, second, third = (task.view(10) for _ in range(3))
+    outer(first)
+    assert first.reused_wall_s == 0.0
+    outer(second)
+    inner(second)  # has been counted as part of outer
+    inner(third)
+    assert made == ["array", "inner", "outer"]
+    assert second.reused_wall_s == pytest.approx(0.15, abs=0.02)
+    assert third.reused_wall_s == pytest.approx(0.08, abs=0.02)
+    inner(task.view(20))
+    assert made == ["array", "inner", "outer", "inner"]

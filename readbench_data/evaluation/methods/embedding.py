@@ -24,6 +24,10 @@ class Vectors:
         """[nq, n]; a zero vector is at cosine 0 from everything."""
         return np.asarray(self.queries @ self.corpus.T)
 
+    def gram(self) -> np.ndarray:
+        """Cosines among the corpus, [n, n]."""
+        return np.asarray(self.corpus @ self.corpus.T)
+
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Rows divided by their Euclidean norm; a row of (nearly) zero stays zero."""
@@ -39,11 +43,17 @@ class Embedder(Method):
 
     def vectors(self, view: View) -> Vectors:
         """The unit vectors at this level; what is learnt for them is learnt from this level's corpus."""
-        return view.once(self.key(), lambda: self.embed(view))
+        state = view.seed if self.is_stochastic() else None
+        return view.at_level(f"{self.key()} {state}", lambda: self.embed(view))
 
     @abstractmethod
     def embed(self, view: View) -> Vectors:
         """The unit vectors of queries and corpus, made anew."""
+
+    def gram(self, view: View) -> np.ndarray:
+        """Cosines among this level's corpus, [n, n]; not to be changed."""
+        state = view.seed if self.is_stochastic() else None
+        return view.at_level(f"gram {self.key()} {state}", lambda: self.vectors(view).gram())
 
     def fit(self, view: View) -> Vectors:
         return self.vectors(view)

@@ -74,7 +74,7 @@ class GPC(Reranker):
     code: ClassVar[str] = "GPC"
 
     def worth(self, view: View, vectors: Vectors, pool: np.ndarray) -> np.ndarray:
-        gram = view.once(f"gram {self.space.key()}", lambda: vectors.corpus @ vectors.corpus.T)
+        gram = self.space.gram(view)
         norms = np.diag(gram)
         query_norms = (vectors.queries**2).sum(axis=1)
         cosine = np.take_along_axis(vectors.cosine(), pool, axis=1)
@@ -112,7 +112,7 @@ class Purity(Reranker):
     code: ClassVar[str] = "Purity"
 
     def worth(self, view: View, vectors: Vectors, pool: np.ndarray) -> np.ndarray:
-        gram = view.once(f"gram {self.space.key()}", lambda: vectors.corpus @ vectors.corpus.T).copy()
+        gram = self.space.gram(view).copy()
         np.fill_diagonal(gram, -np.inf)
         labels = view.corpus_labels
         k = min(self.k, len(labels) - 1)
@@ -130,7 +130,7 @@ class QPurity(Reranker):
     code: ClassVar[str] = "QPurity"
 
     def worth(self, view: View, vectors: Vectors, pool: np.ndarray) -> np.ndarray:
-        gram = view.once(f"gram {self.space.key()}", lambda: vectors.corpus @ vectors.corpus.T)
+        gram = self.space.gram(view)
         near = (1.0 + np.take_along_axis(vectors.cosine(), pool, axis=1)) / 2.0
         labels = view.corpus_labels[pool]
         k = min(self.k, pool.shape[1] - 1)
