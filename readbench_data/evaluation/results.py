@@ -61,20 +61,22 @@ ROW_SCHEMA: dict[str, Any] = {
     "peak_memory_mb": pl.Float64,
     "gpu_memory_mb": pl.Float64,
     "threads": pl.Int64,
+    "harness": pl.String,
     "created": pl.String,
     "code_version": pl.String,
     "data_hash": pl.String,
 }
 FACTS = (
     "family", "supervision", "status", "reason", "wall_s", "cpu_s", "fit_wall_s", "fit_cpu_s", "score_wall_s",
-    "score_cpu_s", "reused_wall_s", "reused_cpu_s", "peak_memory_mb", "gpu_memory_mb", "threads", "created",
+    "score_cpu_s", "reused_wall_s", "reused_cpu_s", "peak_memory_mb", "gpu_memory_mb", "threads", "harness", "created",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class EvaluationResult:
     """``rows``: one row per (method, random state, dataset, rho, metric, k), the mean over queries in ``value``;
-    it is null where ``status`` is not ``ok``. ``per_query``: one row per query with one column per metric."""
+    it is null where ``status`` is not ``ok``. ``harness`` says how a submission was run, null for methods of ours.
+    ``per_query``: one row per query with one column per metric."""
 
     rows: pl.DataFrame
     per_query: pl.DataFrame

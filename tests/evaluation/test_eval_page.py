@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from readbench_data.evaluation import evaluate, leaderboard
+from readbench_data.evaluation.page import tables
 from readbench_data.evaluation.page.figures import Line, cost_svg, pollution_svg
 
 METHODS = ["Random", "ED", "SBD-I", "Features+NR", "ED+GPC"]
@@ -49,6 +50,54 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
     assert page.count("<svg") == 5
     assert "no data" in page
     assert "whose corpus is the same at all levels" in page
+    assert "Differences to " in page
+
+
+def test_every_figure_has_a_text_alternative_that_tells_what_it_shows(built: tuple[Path, Path]) -> None:
+    board = leaderboard(*built)
+    labels = re.findall(r'<svg[^>]*role="img" aria-label="([^"]+)"', board.to_html())
+    assert len(labels) == 5
+    ranks = board.comparison(0).test
+    assert ranks is not None
+    for name, rank in zip(board.comparison(0).methods, ranks.mean_ranks, strict=True):
+        assert f"{name} {rank:.2f}" in labels[0]
+    best = board.macro().row(0, named=True)
+    assert f"{best['method']} {best['rho0']:.3f} {best['rho10']:.3f} {best['rho20']:.3f}" in labels[3]
+    assert f"{best['method']} {best['rho0']:.3f} at " in labels[4]
+
+
+def test_marks_say_where_the_numbers_come_from(built: tuple[Path, Path]) -> None:
+    page = leaderboard(*built).to_html()
+    assert "<th>d0°</th><th>d1†</th>" in page
+    assert "<td>4/5°†</td>" in page
+    assert re.search(r'data-dataset="d1" data-rho="0"[^>]*>[\d.]+†<', page)
+
+
+def test_ink_of_the_heat_map_has_contrast_enough(built: tuple[Path, Path]) -> None:
+    """WCAG AA, 4.5 to 1, for every cell of the page and for every value there can be."""
+
+    def luminance(grey: int) -> float:
+        share = grey / 255
+        return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
+
+    seen = re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', leaderboard(*built).to_html())
+    every = [tables._heat({"value": v / 100, "origin": None, "partial": False}, "m", "d", 0) for v in range(101)]
+    seen += [re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', cell)[0] for cell in every]
+    assert len(seen) > 101
+    for grey, ink in seen:
+        pair = sorted((luminance(int(grey)), 1.0 if ink == "fff" else 0.0))
+        assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5
+
+
+def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
+    lines = [Line(i, f"m{i}", "f", (0.6 + 0.002 * (i % 5), 0.5, 0.5), 10 + 0.1 * i) for i in range(1, 28)]
+    drawn = cost_svg(lines)
+    places = [
+        (float(x), float(y), n) for x, y, n in re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>(\d+)</text>', drawn)
+    ]
+    assert [n for *_, n in places] == [str(i) for i in range(1, 28)]
+    for i, (x, y, _) in enumerate(places):
+        assert all(abs(x - ox) > 17 or abs(y - oy) > 11 for ox, oy, _ in places[:i])
 
 
 def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
@@ -56,7 +105,7 @@ def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
     found = re.search(r'id="per-query">(.*?)</script>', page)
     assert found is not None
     data = json.loads(found.group(1))
-    cells = re.findall(r'data-method="([^"]+)" data-dataset="([^"]+)" data-rho="(\d+)">([\d.]+)', page)
+    cells = re.findall(r'data-method="([^"]+)" data-dataset="([^"]+)" data-rho="(\d+)"[^>]*>([\d.]+)', page)
     assert len(cells) == len(METHODS) * 4 * 3
     for method, dataset, rho, text in cells:
         values = data["values"][method][dataset][rho]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation import evaluate, leaderboard
-from readbench_data.evaluation.submission import Limits, can_isolate, new, run, validate, verify
+from readbench_data.evaluation.submission import Limits, can_isolate, harness, new, run, sandbox, validate, verify
 from readbench_data.evaluation.submission.masking import masked_item, masked_query
 
 QUICK = Limits(seconds=20, memory_gib=4)
@@ -42,28 +44,87 @@ def test_the_example_works_when_copied_and_stands_in_the_same_table(release: Pat
     said: list[str] = []
     run(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK, progress=said.append)
     assert said == []  # stored: nothing is run again
+    assert rows["harness"].unique().to_list() == [f"strict, {'isolated' if can_isolate() else 'unisolated'}"]
+    assert (rows["cpu_s"] > 0).all()
+    assert rows["peak_memory_mb"].is_between(10, 400).all()
     results = json.loads((folder / "results.json").read_text())
     assert results["mode"] == "strict"
     assert results["isolation"] == ("isolated" if can_isolate() else "unisolated")
 
 
-def test_verify_confirms_and_contradicts(noise: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def claimed(noise: Path, tmp_path: Path) -> Path:
+    """The example with its results on noise."""
     folder = tmp_path / "m"
     new(folder)
     run(folder, noise, tmp_path / "out", limits=QUICK)
-    assert verify(folder, noise, QUICK) == []
+    return folder
+
+
+def forge(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     path = folder / "results.json"
-    forged = json.loads(path.read_text())
-    forged["results"][3]["value"] = 0.999
-    path.write_text(json.dumps(forged))
-    found = verify(folder, noise, QUICK)
+    results = json.loads(path.read_text())
+    change(results)
+    path.write_text(json.dumps(results))
+
+
+def test_verify_confirms_what_is_true(noise: Path, claimed: Path) -> None:
+    before = (claimed / "results.json").read_bytes()
+    assert verify(claimed, noise, QUICK) == []
+    assert (claimed / "results.json").read_bytes() == before
+
+
+def test_verify_contradicts_a_forged_value_and_changed_files(noise: Path, claimed: Path) -> None:
+    forge(claimed, lambda r: r["results"][3].update(value=0.999))
+    found = verify(claimed, noise, QUICK)
     assert len(found) == 1
-    assert "results.json says 0.999" in found[0]
-    (folder / "method.py").write_text((folder / "method.py").read_text() + "# changed\n")
-    assert "the files are not those" in verify(folder, noise, QUICK)[0]
-    path.write_text("{}")
+    assert found[0].endswith("results.json says 0.999")
+    (claimed / "method.py").write_text((claimed / "method.py").read_text() + "# changed\n")
+    assert "the files are not those" in verify(claimed, noise, QUICK)[0]
+
+
+def test_verify_contradicts_values_without_data_and_other_data(noise: Path, claimed: Path) -> None:
+    forge(claimed, lambda r: r["results"].append({**r["results"][0], "dataset": "hai", "value": 1.0}))
+    assert verify(claimed, noise, QUICK) == ["hai: results.json has values of it and does not say on which data"]
+    forge(claimed, lambda r: r["datasets"].update(noise="0" * 64))
+    assert "noise: results.json was made on other data" in verify(claimed, noise, QUICK)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda r: r.clear(),
+        lambda r: r.update(mode="kind"),
+        lambda r: r.update(datasets=["noise"]),
+        lambda r: r["results"][0].update(value="0.9"),
+        lambda r: r.update(results=7),
+    ],
+)
+def test_results_the_harness_did_not_write_are_told_so(
+    noise: Path, claimed: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    forge(claimed, change)
     with pytest.raises(ReadbenchError, match="was not written by this harness"):
-        verify(folder, noise, QUICK)
+        verify(claimed, noise, QUICK)
+
+
+def test_answers_that_follow_the_order_of_the_corpus_are_named(noise: Path, tmp_path: Path) -> None:
+    folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
+    run(folder, noise, tmp_path / "out", limits=QUICK)
+    found = verify(folder, noise, QUICK)
+    assert found
+    assert any("the answers depend on the order of the corpus, so let ties be decided" in line for line in found)
+
+
+def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, tmp_path: Path) -> None:
+    """Half of the corpus has no channel of the query: all at infinite distance."""
+    spec = build.simple(0)
+    for item in spec.items["corpus-anomalies"][::2]:
+        item.channels = ("x", "y", "z")
+    root = build.write(tmp_path / "r", {"d": spec})
+    new(tmp_path / "m")
+    run(tmp_path / "m", root, tmp_path / "out", limits=QUICK)
+    assert verify(tmp_path / "m", root, QUICK) == []
 
 
 def test_a_folder_that_is_no_submission_is_told_so_without_running_it(tmp_path: Path) -> None:
@@ -146,3 +207,31 @@ def test_official_mode_blanks_the_class_and_nothing_else() -> None:
     assert masked_item(entry, "strict", "neighbour-labels") == entry
     assert masked_item(entry, "strict", "normals")["label"] == "anomaly"
     assert entry["class_label"] == "A"
+
+
+def test_a_run_without_isolation_or_in_official_mode_is_marked(
+    noise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (harness, sandbox):
+        monkeypatch.setattr(module, "can_isolate", lambda: False)
+    folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
+    rows = run(folder, noise, tmp_path / "out", "official", limits=QUICK).rows
+    assert set(rows["status"]) == {"ok"}
+    assert json.loads((folder / "results.json").read_text())["isolation"] == "unisolated"
+    board = leaderboard(noise, tmp_path / "out")
+    for text in (board.to_text(), board.to_markdown(), board.to_html()):
+        assert "test (official, unisolated)" in text
+    with pytest.raises(UsageError, match="unknown mode"):
+        run(folder, noise, tmp_path / "out", "lenient")
+
+
+def test_hung_or_dying_methods_are_ended_without_isolation_too(
+    noise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (harness, sandbox):
+        monkeypatch.setattr(module, "can_isolate", lambda: False)
+    hung = submission(tmp_path / "a", "import os\ndef rank(q, c):\n    if os.fork() == 0: os.setsid()\n    while True: pass")
+    rows = run(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
+    assert "time limit of 1 s is over" in rows["reason"][0]
+    dead = submission(tmp_path / "b", "import os\ndef rank(q, c): os._exit(3)")
+    assert "exit code 3" in run(dead, noise, tmp_path / "out", limits=QUICK).rows["reason"][0]

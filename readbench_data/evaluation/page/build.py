@@ -10,15 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from readbench_data.evaluation.page.claims import claims
 from readbench_data.evaluation.page.figures import Line, cost_svg, pollution_svg
+from readbench_data.evaluation.page.tables import (
+    LEGEND,
+    Row,
+    cost_table,
+    costs,
+    grid,
+    macro_table,
+    metrics_table,
+    row_marks,
+)
 from readbench_data.evaluation.release_data import LEVELS
-from readbench_data.evaluation.statistics.cd_figure import cd_svg
-from readbench_data.evaluation.statistics.comparison import Comparison
 
 if TYPE_CHECKING:
     from readbench_data.evaluation.leaderboard import Leaderboard
-
-Row = dict[str, Any]
 
 
 def build_page(board: Leaderboard) -> str:
@@ -26,7 +33,8 @@ def build_page(board: Leaderboard) -> str:
     macro = list(board.macro().iter_rows(named=True))
     cells = {(r["method"], r["dataset"], r["rho"]): r for r in board.cells().iter_rows(named=True)}
     comparisons = {rho: board.comparison(rho) for rho in LEVELS}
-    cost = dict(board.cells().group_by("method").agg(pl.col("cpu_s").sum()).iter_rows())
+    cost = {m: row["cpu_s"] for m, row in costs(board).items()}
+    numbers = {r["method"]: i + 1 for i, r in enumerate(macro)}
     lines = [
         Line(i + 1, r["method"], r["family"] or "other", tuple(r[f"rho{v}"] for v in LEVELS), cost.get(r["method"]))
         for i, r in enumerate(macro)
@@ -39,18 +47,23 @@ def build_page(board: Leaderboard) -> str:
         banner,
         "<h2>Macro NDCG@10</h2>",
         _filters(macro),
-        _macro_table(macro, comparisons, len(board.datasets)),
+        macro_table(macro, comparisons, len(board.datasets), row_marks(board)),
         '<p class="note">In brackets: 95 % bootstrap-t interval over datasets (none under three; complete methods).'
-        f" {escape(_varying_note(board))}</p>",
+        f" {escape(_varying_note(board))} {LEGEND}</p>",
+        metrics_table(board, macro),
         "<h2>What may be claimed</h2>",
-        *(_claims(rho, comparisons[rho]) for rho in LEVELS),
+        *(claims(rho, comparisons[rho], numbers) for rho in LEVELS),
         "<h2>NDCG@10 per dataset</h2>",
-        '<p class="note">Darker is better. A cell opens the results of its queries.</p>',
-        *(_grid(board, macro, cells, rho) for rho in LEVELS),
+        f'<p class="note">Darker is better. A cell opens the results of its queries. {LEGEND}</p>',
+        *(grid(board, macro, cells, rho) for rho in LEVELS),
         "<h2>Pollution</h2>",
+        '<p class="note">The best method of each family in black, the others in grey.</p>',
         pollution_svg(lines),
         "<h2>Cost against quality</h2>",
+        '<p class="note">Methods by their number in the table above. CPU time of all threads, fit and score, over all '
+        "datasets and levels; work several methods share counts for each of them.</p>",
         cost_svg(lines),
+        cost_table(board, macro),
         "<h2>Data</h2>",
         _data(board),
         _failures(board),
@@ -82,96 +95,9 @@ def _filters(macro: list[Row]) -> str:
     return boxes("family") + boxes("supervision")
 
 
-def _open_row(row: Row) -> str:
-    family, supervision = (escape(row[k] or "unknown") for k in ("family", "supervision"))
-    return f'<tr data-family="{family}" data-supervision="{supervision}">'
-
-
-def _macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int) -> str:
-    head = "".join(f"<th>{rho} %</th>" for rho in LEVELS)
-    rows = []
-    for i, row in enumerate(macro):
-        values = []
-        for rho in LEVELS:
-            comparison, value = comparisons[rho], row[f"rho{rho}"]
-            interval = comparison.interval(row["method"]) if row["method"] in comparison.methods else None
-            about = f" <small>[{interval[0]:.2f}, {interval[1]:.2f}]</small>" if interval else ""
-            values.append(f"<td>{value:.3f}{about}</td>" if value is not None else '<td class="missing">no data</td>')
-        first = comparisons[LEVELS[0]]
-        ranked = first.test is not None and row["method"] in first.methods
-        rank = f"{first.test.mean_ranks[first.methods.index(row['method'])]:.2f}" if ranked and first.test else "-"
-        varying = "".join(f"<td>{_number(row[f'varying{v}'])}</td>" for v in LEVELS)
-        rows.append(
-            f'{_open_row(row)}<td>{i + 1}</td><td class="left">{escape(row["method"])}</td>'
-            f'<td class="left">{escape(row["supervision"] or "")}</td>{"".join(values)}<td>{rank}</td>'
-            f"<td>{row['n']}/{total}</td>{varying}</tr>"
-        )
-    star = "".join(f"<th>{rho} %*</th>" for rho in LEVELS)
-    return (
-        f'<div class="scroll"><table><thead><tr><th></th><th class="left">method</th><th class="left">supervision</th>'
-        f"{head}<th>mean rank<br>at 0 %</th><th>datasets</th>{star}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
 def _varying_note(board: Leaderboard) -> str:
     same = [d for d, mark in board.marks().items() if "same corpus" in mark]
     return f"* without {', '.join(same)}, whose corpus is the same at all levels." if same else "* all corpora change."
-
-
-def _claims(rho: int, comparison: Comparison) -> str:
-    table = ""
-    if comparison.pairwise_p is not None:
-        names = comparison.methods
-        head = "".join(f"<th>{escape(n)}</th>" for n in names)
-        rows = "".join(
-            f'<tr><td class="left">{escape(n)}</td>'
-            + "".join(f"<td>{p:.3f}</td>" if i != j else "<td></td>" for j, p in enumerate(line))
-            + "</tr>"
-            for i, (n, line) in enumerate(zip(names, comparison.pairwise_p, strict=True))
-        )
-        table = (
-            "<details><summary>p of every pair (Nemenyi, family-wise)</summary>"
-            f'<div class="scroll"><table><tr><th></th>{head}</tr>{rows}</table></div></details>'
-        )
-    left = "; ".join(f"{m} (lacks {', '.join(d)})" for m, d in comparison.left_out.items())
-    out = f'<p class="note">Not compared, incomplete: {escape(left)}.</p>' if left else ""
-    opened = " open" if rho == LEVELS[0] else ""
-    return (
-        f"<details{opened}><summary>At {rho} % Normal</summary><p>{escape(comparison.sentence())}</p>"
-        f"{cd_svg(comparison) if comparison.test else ''}{table}{out}</details>"
-    )
-
-
-def _grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int) -> str:
-    head = "".join(f"<th>{escape(d)}</th>" for d in board.datasets)
-    rows = "".join(
-        f'{_open_row(row)}<td class="left">{escape(row["method"])}</td>'
-        + "".join(_heat(cells.get((row["method"], d, rho)), row["method"], d, rho) for d in board.datasets)
-        + "</tr>"
-        for row in macro
-    )
-    opened = " open" if rho == LEVELS[0] else ""
-    return (
-        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll"><table><thead><tr>'
-        f'<th class="left">method</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
-    )
-
-
-def _heat(cell: Row | None, method: str, dataset: str, rho: int) -> str:
-    if cell is None or cell["value"] is None:
-        why = "not run" if cell is None else cell["status"].replace("_", " ")
-        reason = "" if cell is None or not cell["reason"] else f' title="{escape(cell["reason"])}"'
-        return f'<td class="missing"{reason}>{escape(why)}</td>'
-    value = cell["value"]
-    grey = round(255 - 205 * value)
-    ink = "#fff" if grey < 140 else "#111"
-    mark = "".join(("°" if cell["origin"] == "miniature" else "", "†" if cell["partial"] else ""))
-    key = f'data-method="{escape(method)}" data-dataset="{escape(dataset)}" data-rho="{rho}"'
-    return (
-        f'<td class="heat" style="background:rgb({grey},{grey},{grey})">'
-        f'<button style="color:{ink}" {key}>{value:.3f}{mark}</button></td>'
-    )
 
 
 def _data(board: Leaderboard) -> str:
@@ -179,7 +105,7 @@ def _data(board: Leaderboard) -> str:
         f'<tr><td class="left">{escape(d)}</td><td class="left">{escape(mark)}</td></tr>'
         for d, mark in board.marks().items()
     )
-    return f'<table>{rows}</table><p class="note">° miniature data, not READ-Bench; † partial data.</p>'
+    return f'<div class="scroll"><table>{rows}</table></div>'
 
 
 def _failures(board: Leaderboard) -> str:
@@ -207,7 +133,3 @@ def _per_query(board: Leaderboard) -> dict[str, Any]:
         thousandths = (part["ndcg@10"] * 1000).round().cast(pl.Int64).to_list()
         values.setdefault(str(method), {}).setdefault(str(dataset), {})[str(rho)] = thousandths
     return {"queries": queries, "values": values}
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"

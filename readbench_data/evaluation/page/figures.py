@@ -58,15 +58,16 @@ def pollution_svg(lines: Sequence[Line]) -> str:
         parts.append(
             f'<line x1="{at[-1][0] + 5:.1f}" y1="{at[-1][1]:.1f}" x2="{at[-1][0] + 11:.1f}" y2="{label_y:.1f}"/>'
         )
-    return _svg(width, height, "macro NDCG@10 by share of Normal windows", parts)
+    told = ", ".join(f"{line.name} {' '.join(f'{v:.3f}' for v in line.values if v is not None)}" for line in named)
+    return _svg(width, height, f"Macro NDCG@10 at 0, 10 and 20 % Normal, best of each family: {told}", parts)
 
 
 def cost_svg(lines: Sequence[Line]) -> str:
-    """Macro NDCG@10 at 0 % against CPU seconds (log); methods by their number in the table."""
+    """Macro NDCG@10 at 0 % against CPU seconds (log); methods by their number in the table, families by their mark."""
     drawn = [line for line in lines if line.values[0] is not None and line.cpu_s is not None]
     if not drawn:
         return "<p>No costs are stored.</p>"
-    width, height, left, right, top, bottom = 760, 380, 50, 20, 16, 44
+    width, height, left, right, top, bottom = 860, 440, 50, 120, 16, 44
     low, high = _range([line.values[0] for line in drawn if line.values[0] is not None])
     logs = [math.log10(max(line.cpu_s or 0.0, 1e-3)) for line in drawn]
     first, last = math.floor(min(logs)), max(math.ceil(max(logs)), math.floor(min(logs)) + 1)
@@ -79,17 +80,50 @@ def cost_svg(lines: Sequence[Line]) -> str:
 
     parts = [_text(left - 6, y(v) + 4, f"{v:.1f}", "end") + _grid(left, width - right, y(v)) for v in _ticks(low, high)]
     parts += [_text(x(p), height - 22, f"{10.0**p:g} s") for p in range(first, last + 1)]
-    parts.append(_text(width / 2, height - 4, "CPU time over all datasets and levels"))
-    placed: list[tuple[float, float]] = []
-    for line, log in sorted(zip(drawn, logs, strict=True), key=lambda pair: pair[0].number):
-        px, py = x(log), y(line.values[0] or 0.0)
-        ly = py
-        while any(abs(px - ox) < 20 and abs(ly - oy) < 13 for ox, oy in placed):
-            ly += 7
-        placed.append((px, ly))
+    parts.append(_text(left + (width - left - right) / 2, height - 4, "CPU time over all datasets and levels"))
+    families = list(dict.fromkeys(line.family for line in sorted(drawn, key=lambda line: line.number)))
+    shape = {family: MARKS[i % len(MARKS)] for i, family in enumerate(families)}
+    for i, family in enumerate(families):
+        parts += [_mark(width - right + 24, top + 10 + 18 * i, shape[family])]
+        parts += [_text(width - right + 34, top + 14 + 18 * i, family, "start")]
+    points = [(x(log), y(line.values[0] or 0.0)) for line, log in zip(drawn, logs, strict=True)]
+    frame = (left, top, width - right + 14, height - bottom)
+    for line, (px, py), (lx, ly) in zip(drawn, points, _labels(points, frame), strict=True):
         title = f"<title>{escape(line.name)}: {line.values[0]:.3f}, {line.cpu_s:.2f} s</title>"
-        parts.append(f"<g>{title}{_mark(px, py, 'circle')}{_text(px + 6, ly + 4, str(line.number), 'start')}</g>")
-    return _svg(width, height, "macro NDCG@10 against CPU time", parts)
+        leader = "" if math.hypot(lx - px, ly - py) < 14 else _leader(px, py, lx, ly)
+        parts.append(f"<g>{title}{leader}{_mark(px, py, shape[line.family])}{_text(lx, ly + 4, str(line.number))}</g>")
+    told = ", ".join(f"{line.name} {line.values[0]:.3f} at {line.cpu_s:.2f} s" for line in drawn)
+    return _svg(width, height, f"Macro NDCG@10 at 0 % against CPU time: {told}", parts)
+
+
+def _labels(
+    points: Sequence[tuple[float, float]], frame: tuple[float, float, float, float]
+) -> list[tuple[float, float]]:
+    """A place for the number of each point: the nearest that hits no point and no other number."""
+    taken: list[tuple[float, float]] = []
+    for px, py in points:
+        around = (
+            (px + radius * math.cos(turn * math.pi / 8), py + radius * math.sin(turn * math.pi / 8))
+            for radius in range(12, 180, 8)
+            for turn in (0, 14, 2, 12, 4, 10, 6, 8, 15, 1, 13, 3, 11, 5, 9, 7)
+        )
+        free = (
+            at
+            for at in around
+            if frame[0] + 8 < at[0] < frame[2] - 8
+            and frame[1] < at[1] < frame[3] - 4
+            and all(abs(at[0] - x) > 18 or abs(at[1] - y) > 12 for x, y in taken)
+            and all(abs(at[0] - x) > 11 or abs(at[1] - y) > 9 for x, y in points)
+        )
+        taken.append(next(free, (px + 12, py)))
+    return taken
+
+
+def _leader(x1: float, y1: float, x2: float, y2: float) -> str:
+    """A thin line from a point to its number."""
+    share = 1 - 9 / math.hypot(x2 - x1, y2 - y1)
+    end = (x1 + (x2 - x1) * share, y1 + (y2 - y1) * share)
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}" class="leader"/>'
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
@@ -134,5 +168,5 @@ def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
 
 
 def _svg(width: int, height: int, label: str, parts: Sequence[str]) -> str:
-    head = f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">'
-    return f"{head}{''.join(parts)}</svg>"
+    head = f'<svg class="plot" viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label, quote=True)}">'
+    return f'<div class="figure" tabindex="0">{head}{"".join(parts)}</svg></div>'

@@ -18,8 +18,11 @@ AXIS_Y = 78.0
 BAR_STEP = 9.0
 
 
-def cd_svg(comparison: Comparison) -> str:
-    """The figure as an ``<svg>`` element; a sentence in its place where there is no test."""
+def cd_svg(comparison: Comparison, where: str = "") -> str:
+    """The figure as an ``<svg>`` element; a sentence in its place where there is no test.
+
+    Its text alternative names the methods in order of mean rank (``where``: of what) and what is not separated.
+    """
     test, cd = comparison.test, comparison.cd
     if test is None or cd is None:
         return f"<p>{escape(comparison.sentence())}</p>"
@@ -60,9 +63,17 @@ def cd_svg(comparison: Comparison) -> str:
         parts.append(_text(side + (-5 if left else 5), y + 4, label, "end" if left else "start"))
     return (
         f'<svg class="cd" viewBox="0 0 {WIDTH:.0f} {height:.0f}" role="img" '
-        f'aria-label="critical-difference figure" font-size="12" font-family="sans-serif" '
+        f'aria-label="{escape(_told(comparison, order, where), quote=True)}" font-size="12" font-family="sans-serif" '
         f'stroke="currentColor" fill="currentColor">{"".join(parts)}</svg>'
     )
+
+
+def _told(comparison: Comparison, order: list[int], where: str) -> str:
+    assert comparison.test is not None
+    ranked = ", ".join(f"{comparison.methods[i]} {comparison.test.mean_ranks[i]:.2f}" for i in order)
+    groups = "; ".join(" to ".join(comparison.methods[g[i]] for i in (0, -1)) for g in comparison.groups)
+    joined = f" Not separated: {groups}." if groups else ""
+    return f"Critical-difference figure {where}, CD {comparison.cd:.2f}. Mean ranks: {ranked}.{joined}"
 
 
 def _line(x1: float, y1: float, x2: float, y2: float, width: float = 1) -> str:

@@ -22,7 +22,8 @@ One folder a method in `submissions/`, four files each: `method.py`, `metadata.y
 
 `rank(query: dict, corpus: list[dict]) -> list[int]` returns every index of the corpus once, most relevant first. The
 query's `class_label` is blank and must not be guessed from anything but its values; `class_label` of the corpus is
-shown to methods that declare `supervision: supervised` or `neighbour-labels`. The order of ties is the method's own.
+shown to methods that declare `supervision: supervised` or `neighbour-labels`. Ties are the method's
+own matter; decide them by the values, since the corpus stands in another order whenever a submission is confirmed.
 
 `eval_submission.py` runs the method in its own process without isolation. A maintainer confirms a submission with
 `readbench submission verify`, which runs it in a jail, under aliases and in an order drawn anew.

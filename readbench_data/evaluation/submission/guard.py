@@ -59,8 +59,13 @@ class Guard:
             with suppress(BrokenPipeError):
                 self.process.stdin.close()
 
-    def leave(self) -> Spent:
-        """Wait a moment for a worker that is done, and say what it has used."""
+    def peak_memory_mb(self) -> float | None:
+        """The most each process that is there now has held, summed: the kernel's marks. None without /proc."""
+        marks = [_mark(pid) for pid in family(self.process.pid)]
+        return sum(marks) / 2**20 if any(marks) else None
+
+    def leave(self) -> float | None:
+        """Wait a moment for a worker that is done; CPU seconds of all its processes, None if it does not end."""
         patience = time.monotonic() + LEAVE_S
         while time.monotonic() < patience:
             try:
@@ -69,9 +74,9 @@ class Guard:
                 break
             if pid:
                 self.process.returncode = os.waitstatus_to_exitcode(status)
-                return Spent(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+                return usage.ru_utime + usage.ru_stime
             time.sleep(0.005)
-        return Spent(None, None)
+        return None
 
     def _watch(self) -> None:
         while not self._over.wait(INTERVAL_S):
@@ -123,4 +128,11 @@ def _held(pid: int) -> int:
     with suppress(OSError, ValueError, IndexError):
         fields = Path(f"/proc/{pid}/statm").read_text().split()
         return (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _mark(pid: int) -> int:
+    with suppress(OSError, ValueError, StopIteration):
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
     return 0

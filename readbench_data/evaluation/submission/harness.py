@@ -1,9 +1,8 @@
-"""New, validate, run and verify: from a folder with a method to rows on the leaderboard.
+"""New, validate and run: from a folder with a method to rows on the leaderboard; ``verification`` reruns and compares.
 
 new("submissions/my-method")                      a working example to edit
 validate("submissions/my-method")                 what is wrong, executing nothing
 run("submissions/my-method", release, out)        ranks every query in a jail, writes results.json
-verify("submissions/my-method", release)          reruns and compares with results.json
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import tempfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.errors import UsageError
 from readbench_data.evaluation.measure import measured
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.protocol import environment
@@ -37,7 +35,6 @@ from readbench_data.evaluation.submission.masking import MODES, Entry, entries_o
 from readbench_data.evaluation.submission.sandbox import Refused, can_isolate, rank_all
 
 Progress = Callable[[str], None]
-TOLERANCE = 1e-9
 FORMAT = 1
 
 
@@ -97,39 +94,6 @@ def run(
 def isolation() -> str:
     """How methods run on this machine: ``isolated`` in namespaces of their own, or ``unisolated``."""
     return "isolated" if can_isolate() else "unisolated"
-
-
-def verify(folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None) -> list[str]:
-    """Rerun ``folder`` and compare with its results.json: one line a difference, empty when all is confirmed."""
-    path = Path(folder) / RESULTS
-    if not path.is_file():
-        raise UsageError(f"{path}: file is missing; run the submission first")
-    try:
-        claimed: dict[str, Any] = json.loads(path.read_text())
-        rows = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in claimed["results"]}
-        mode, names = claimed["mode"], claimed["datasets"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ReadbenchError(f"{path}: was not written by this harness ({type(error).__name__}: {error})") from error
-    submission, opened = Submission.load(Path(folder)), Release(release)
-    found = []
-    if claimed.get("submission_sha256") != submission.sha256:
-        found.append("the files are not those that results.json was made from")
-    unknown = [n for n in names if n not in opened.datasets or opened.info(n).data_hash != names[n]]
-    found += [f"{n}: results.json was made on other data" for n in unknown]
-    before = path.read_bytes()
-    try:
-        with tempfile.TemporaryDirectory() as fresh:
-            wanted = [n for n in names if n not in unknown]
-            result = run(folder, release, Path(fresh), mode, wanted, limits, progress)
-    finally:
-        path.write_bytes(before)
-    for row in result.rows.iter_rows(named=True):
-        key = (row["dataset"], row["rho"], row["metric"], row["k"])
-        old, now = rows.get(key), row["value"]
-        same = old is None and now is None if old is None or now is None else abs(old - now) <= TOLERANCE
-        if not same:
-            found.append(f"{key[0]} at {key[1]} %: {key[2]}@{key[3]} is {now}, results.json says {old}")
-    return found
 
 
 def _unit(submission: Submission, mode: str, info: DatasetInfo, rho: int) -> Unit:

@@ -100,8 +100,10 @@ def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Li
             talk = _Talk(answers, guard, len(corpus), len(queries))
             talk.begin(inside, corpus)
             orders = [talk.ask(query) for query in queries]
+            peak = guard.peak_memory_mb()
             talk.end()
-            return Ranked(np.array(orders, np.int32).reshape(len(queries), len(corpus)), guard.leave(), isolated)
+            shape = (len(queries), len(corpus))
+            return Ranked(np.array(orders, np.int32).reshape(shape), Spent(guard.leave(), peak), isolated)
 
 
 class _Talk:
