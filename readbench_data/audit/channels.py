@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from readbench_data.audit import svg
-from readbench_data.audit.page import Html, paragraph, table
+from readbench_data.audit.page import Html, breakable, paragraph, table
 from readbench_data.audit.plot import shorten
 from readbench_data.channel_tally import by_channel
 from readbench_data.lane import CHANNELS
@@ -62,7 +62,7 @@ def tally_tables(tally: pl.DataFrame | None) -> str:
 def _row(row: dict[str, Any]) -> list[object]:
     without = row["missing"] + row["masked"]
     return [
-        row["channel"],
+        breakable(row["channel"]),
         row["recordings"],
         row["rows"],
         share(row["missing"], row["rows"]),

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from readbench_data.audit import svg, tallies
 from readbench_data.audit.channels import channel_tally, tally_tables
 from readbench_data.audit.facts import Facts, from_release, from_store, is_current
-from readbench_data.audit.page import Html, figure, page, paragraph, section, table
+from readbench_data.audit.page import Html, breakable, figure, page, paragraph, scrolling, section, table
 from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.entry import NORMAL, unnest
 from readbench_data.labeling import LabelMap, Rule
@@ -150,10 +150,10 @@ def _lost(audit: pl.DataFrame) -> str:
 
 
 def _purity(audit: pl.DataFrame) -> str:
-    told = "Share of the votes that the strongest class has, of every window with a vote; pure ones stand apart."
-    return section(
-        "purity", "Purity of votes", figure(svg.columns(tallies.purity(audit), "Windows by purity of votes"), told)
-    )
+    told = "Per cent of the votes that the strongest class has, of every window with a vote: ten from each number on; "
+    told += "pure ones stand apart."
+    picture = scrolling("Windows by purity of votes", svg.columns(tallies.purity(audit), "Windows by purity of votes"))
+    return section("purity", "Purity of votes", figure(picture, told))
 
 
 def _borderline(margins: pl.DataFrame, values: Values) -> str:
@@ -198,8 +198,7 @@ def _units(audit: pl.DataFrame) -> str:
         "A tall box is a fault, a low one Normal, a line a dropped window."
     )
     picture = svg.lanes(rows, "Timeline of units")
-    scrolled = f'<div class="scroll" tabindex="0" role="region" aria-label="Units">{picture}</div>'
-    return section("units", "Units", figure(scrolled, told))
+    return section("units", "Units", figure(scrolling("Units", picture), told))
 
 
 def _leaks(facts: Facts, here: bool) -> str:
@@ -276,7 +275,7 @@ def _fill(audit: pl.DataFrame) -> str:
         .sort("mean", "sentinels", "source_file", descending=[True, True, False])
     )
     rows = [
-        (name, n, touched, f"{100 * mean:.2f} %", f"{100 * most:.2f} %", sentinels)
+        (breakable(name), n, touched, f"{100 * mean:.2f} %", f"{100 * most:.2f} %", sentinels)
         for name, n, touched, mean, most, sentinels in by_file.head(30).iter_rows()
     ]
     touched = int((audit["filled_fraction"] > 0).sum())
@@ -289,6 +288,6 @@ def _fill(audit: pl.DataFrame) -> str:
 
 
 def _channels(values: Values) -> str:
-    rows = tallies.channel_rows(list(values.values()))
+    rows = [(breakable(name), *rest) for name, *rest in tallies.channel_rows(list(values.values()))]
     header = ["channel", "windows", "does not move in", "minimum", "mean", "maximum"]
     return table("Channels of the published windows", header, rows, range(1, 6))

@@ -13,7 +13,13 @@ def diff_page(diff: ReleaseDiff) -> str:
     """A self-contained page: totals, causes, then each dataset that differs with its classes and entries."""
     bump = diff.proposed_bump()
     changed = diff.changed()
-    counts = [(d.dataset, d.before, d.after, *d.counts().values(), d.relabelled_unpublished) for d in diff.datasets]
+    told = {d.dataset for d in diff.datasets if "ok" in (d.before, d.after)} | {d.dataset for d in changed}
+    counts = [
+        (d.dataset, d.before, d.after, *d.counts().values(), d.relabelled_unpublished)
+        for d in diff.datasets
+        if d.dataset in told
+    ]
+    others = [d.dataset for d in diff.datasets if d.dataset not in told]
     head = ["dataset", "status before", "status after", *KINDS, "relabelled, unpublished"]
     body = [
         section(
@@ -21,6 +27,7 @@ def diff_page(diff: ReleaseDiff) -> str:
             "Summary",
             paragraph(f"Proposed step of the version: {bump}." if bump else "The two releases hold the same."),
             table("Changed entries by dataset", head, counts, right=range(3, len(head))),
+            paragraph(f"Built in neither: {', '.join(others)}.", "soft") if others else "",
         ),
         section(
             "causes", "What explains it", listing(diff.causes) if diff.causes else paragraph("Nothing shared differs.")
@@ -35,10 +42,15 @@ def _dataset(diff: DatasetDiff) -> str:
     shown = diff.changes.head(LISTED)
     columns = ["entry_id", "change", "class_before", "class_after", "set_before", "set_after", "why"]
     parts = [listing(diff.causes) if diff.causes else paragraph("No setting, source file or status differs.", "soft")]
-    parts.append(table("Changed entries by class", ["change", "class", "entries"], diff.by_class(), right=[2]))
-    parts.append(
-        table("Why entries came or went", ["what the other release says", "entries"], diff.whys().items(), right=[1])
-    )
+    if by_class := diff.by_class():
+        parts.append(table("Changed entries by class", ["change", "class", "entries"], by_class, right=[2]))
+    if diff.relabelled_unpublished:
+        n = diff.relabelled_unpublished
+        parts.append(paragraph(f"{n:,} windows that neither release publishes have another class or reason."))
+    if whys := diff.whys():
+        parts.append(
+            table("Why entries came or went", ["what the other release says", "entries"], whys.items(), right=[1])
+        )
     if shown.height:
         caption = f"The first {shown.height} of {diff.changes.height:,} changes"
         parts.append(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -23,7 +24,8 @@ table{border-collapse:collapse;font-size:.92rem;margin:.4rem 0}
 caption{text-align:left;color:var(--soft);padding:.2rem 0}
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
 .n{text-align:right;font-variant-numeric:tabular-nums}td.n{white-space:nowrap}
-td:first-child{overflow-wrap:anywhere;min-width:min(9.5rem,40vw);max-width:22rem}td:first-child.n{min-width:3rem}
+td:first-child{min-width:min(11rem,40vw)}td:first-child.n{min-width:3rem}
+@media (max-width:48rem){td:first-child{overflow-wrap:anywhere}}
 code{font:.88em ui-monospace,monospace;overflow-wrap:anywhere}
 pre{overflow-x:auto;font:.85rem/1.45 ui-monospace,monospace}
 figure{margin:.6rem 0}figcaption{font-size:.88rem;color:var(--soft);overflow-wrap:anywhere}
@@ -63,14 +65,24 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]],
     body = "".join(
         "<tr>" + "".join(f"<td{m}>{_cell(c)}</td>" for c, m in zip(row, mark, strict=True)) + "</tr>" for row in rows
     )
-    return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(caption)}"><table>'
-        f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    return scrolling(
+        caption,
+        f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
     )
+
+
+def scrolling(name: str, content: str) -> str:
+    """HTML that scrolls sideways on its own, also by keyboard, where it is wider than the page."""
+    return f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(name)}">{content}</div>'
 
 
 class Html(str):
     """Text that is HTML already."""
+
+
+def breakable(name: str) -> Html:
+    """A long name that may go on in the next line after an underscore, a dot or a slash."""
+    return Html(re.sub(r"([_./])", r"\1<wbr>", escape(name)))
 
 
 def _cell(value: object) -> str:

@@ -43,7 +43,7 @@ def window(values: np.ndarray, channels: Sequence[str], title: str, most: int = 
 def columns(counts: Mapping[str, int], title: str, height: int = 130) -> str:
     """A column chart of ordered bins with the number above each."""
     most = max([*counts.values(), 1])
-    width = max(24, min(56, 640 // max(len(counts), 1)))
+    width = max(24, min(56, 352 // max(len(counts), 1)))
     parts = []
     for i, (name, n) in enumerate(counts.items()):
         tall = round((height - 40) * n / most)

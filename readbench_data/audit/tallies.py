@@ -54,11 +54,12 @@ def by_reason(audit: pl.DataFrame) -> list[tuple[str, str, int]]:
 
 
 def purity(audit: pl.DataFrame) -> dict[str, int]:
-    """Windows by the share of votes of the strongest class: bins of five percent up to 95, then pure ones alone."""
+    """Windows by the share of votes of the strongest class: bins of ten per cent, each
+    by its lower end, then pure ones alone."""
     share = audit["majority_share"].drop_nulls().to_numpy()
     edges = np.arange(0, 1.0001, 0.1)
     counts, _ = np.histogram(share[share < 1], bins=edges)
-    names = [f"{a:.0f}-{b:.0f}%" for a, b in zip(edges[:-1] * 100, edges[1:] * 100, strict=True)]
+    names = [f"{a:.0f}" for a in edges[:-1] * 100]
     told = {name: int(n) for name, n in zip(names, counts, strict=True)}
     first = next((i for i, n in enumerate(told.values()) if n), len(told))
     return dict(list(told.items())[first:]) | {"pure": int((share == 1).sum())}
