@@ -125,9 +125,13 @@ def align(windows: Windows, channels: Sequence[str], length: int, scale: Scale |
     return Aligned(values, present, tuple(channels))
 
 
-def z_normalise(values: np.ndarray, axis: int = 1) -> np.ndarray:
-    """Zero mean and unit variance along ``axis``; what is constant becomes all zero (ours). Same dtype."""
-    mean = values.mean(axis=axis, keepdims=True, dtype=np.float64)
-    sd = values.std(axis=axis, keepdims=True, dtype=np.float64)
-    flat = sd <= 1e-7 * np.maximum(np.abs(mean), 1e-30)
-    return np.where(flat, 0.0, (values - mean) / np.where(flat, 1.0, sd)).astype(values.dtype)
+def z_normalise(values: np.ndarray) -> np.ndarray:
+    """Windows [n, T] or [n, T, C] with zero mean and unit variance along T; what is constant becomes all zero (ours).
+
+    Same dtype.
+    """
+    from readbench_data.evaluation.kernels.normalise import z_normalised
+
+    n, steps, *channels = values.shape
+    normalised = z_normalised(np.ascontiguousarray(values).reshape(n, steps, *(channels or [1])))
+    return np.asarray(normalised.reshape(values.shape))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,9 +26,8 @@ from readbench_data.evaluation.windows import Aligned, z_normalise
 FLAT = 0.01
 """Sliding windows whose deviation is below this share of the whole window's are flat (the usual SAX guard)."""
 
-
-TURN = 32
-"""Channels worked on at a time, each by one thread: one hand-over for all its small steps."""
+TURN = 16
+"""Channels a thread takes at a time at most: their values lie side by side in memory."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,24 @@ class _Words(Method):
         total = np.zeros((len(queries), len(corpus)))
         common = np.zeros_like(total)
         channels = range(len(queries.channels))
-        with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-            for start in channels[::TURN]:
-                turn = channels[start : start + TURN]
-                x, y = _by_channel(queries, turn), _by_channel(corpus, turn)
-                has = [(queries.present[:, c], corpus.present[:, c]) for c in turn]
-                asked = [a[p] for a, (p, _) in zip(x, has, strict=True)]
-                documents = [b[q] for b, (_, q) in zip(y, has, strict=True)]
-                scored = pool.map(self.channel, asked, documents)
-                for (p, q), part in zip(has, scored, strict=True):
-                    at = np.ix_(p, q)
+        threads = numba.get_num_threads()
+        size = max(1, min(TURN, -(-len(channels) // threads)))
+        turns = [channels[start : start + size] for start in channels[::size]]
+        with ThreadPoolExecutor(threads) as pool:
+            for scored in pool.map(lambda turn: list(self.turn(queries, corpus, turn)), turns):
+                for at, part in scored:  # in the order of the channels, however many threads there are
                     total[at] += part
                     common[at] += 1
         return np.divide(total, common, out=np.full(total.shape, -np.inf), where=common > 0)
+
+    def turn(
+        self, queries: Aligned, corpus: Aligned, channels: range
+    ) -> Iterator[tuple[tuple[np.ndarray, ...], np.ndarray]]:
+        """For each of some channels: which pairs have it (as an index of [nq, n]), and their scores over it."""
+        x, y = (z_normalise(w.values[:, :, channels.start : channels.stop]) for w in (queries, corpus))
+        for i, c in enumerate(channels):
+            asked, held = np.flatnonzero(queries.present[:, c]), np.flatnonzero(corpus.present[:, c])
+            yield np.ix_(asked, held), self.channel(x[asked, :, i], y[held, :, i])
 
     def channel(self, queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
         """Scores over one channel of the z-normalised windows [nq, T] and [n, T] that have it."""
@@ -109,9 +114,3 @@ class SFABM25(_Words):
         x, y = (fourier_coefficients(s, window, word, True, FLAT) for s in (queries, corpus))
         cuts = quantile_breakpoints(y, self.alphabet)
         return sfa_words(x, cuts), sfa_words(y, cuts)
-
-
-def _by_channel(windows: Aligned, channels: range) -> np.ndarray:
-    """Windows of some channels, z-normalised: float32 [channels, n, T]."""
-    values = windows.values[:, :, channels.start : channels.stop].transpose(2, 0, 1)
-    return z_normalise(np.ascontiguousarray(values), axis=2)
