@@ -15,7 +15,6 @@ from functools import cache
 from math import comb
 
 import numpy as np
-from scipy.stats import binom
 
 
 def majority_probability(sizes: np.ndarray, k: int) -> np.ndarray:
@@ -70,4 +69,12 @@ def _f1(own: int, n: int, p: float) -> float:
     """E[F1] of a class of ``own`` among ``n`` queries, each predicted to be of it with probability ``p``."""
     hits, strays = np.arange(own + 1), np.arange(n - own + 1)
     f1 = 2.0 * hits[:, None] / (own + hits[:, None] + strays)
-    return float(binom.pmf(hits, own, p) @ f1 @ binom.pmf(strays, n - own, p))
+    return float(_binomial(own, p) @ f1 @ _binomial(n - own, p))
+
+
+def _binomial(n: int, p: float) -> np.ndarray:
+    """Probability of 0..n successes in n trials, float64 [n + 1]: one trial after the other, nothing cancels."""
+    chances = np.ones(1)
+    for _ in range(n):
+        chances = np.convolve(chances, [1.0 - p, p])
+    return chances
