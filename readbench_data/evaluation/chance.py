@@ -74,7 +74,7 @@ def _f1(own: int, n: int, p: float) -> float:
 
 def _binomial(n: int, p: float) -> np.ndarray:
     """Probability of 0..n successes in n trials, float64 [n + 1]: one trial after the other, nothing cancels."""
-    chances = np.ones(1)
+    chances: np.ndarray = np.ones(1)
     for _ in range(n):
         chances = np.convolve(chances, [1.0 - p, p])
     return chances

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import softmax
 
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
@@ -57,7 +56,8 @@ class Classifier(Method):
         margins = self.margins(fitted, _by_channel(view.queries.values))
         if margins.ndim == 1:
             margins = np.stack([-margins, margins], axis=1)
-        mass = softmax(margins, axis=1)
+        mass = np.exp(margins - margins.max(axis=1, keepdims=True))
+        mass /= mass.sum(axis=1, keepdims=True)
         place = {str(c): i for i, c in enumerate(fitted.classes_)}
         columns = np.array([place.get(c, -1) for c in view.corpus_labels.tolist()])
         return np.where(columns >= 0, mass[:, columns], -np.inf)
