@@ -37,7 +37,8 @@ def scores_by_dataset(rows: pl.DataFrame, title: str) -> str:
         axes.plot(
             x, y, MARKS[i % len(MARKS)], color=INK, markerfacecolor=FILLS[i % len(FILLS)], markersize=6, label=method
         )
-    _dress(axes, datasets, title)
+    empty = {d for d in datasets if not any((m, d) in values for m in methods)}
+    _dress(axes, [f"{d} (no data)" if d in empty else d for d in datasets], title)
     axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     best = max(values, key=lambda key: values[key])
     return markdown(figure, f"{title}; highest: {best[0]} on {best[1]}, {values[best]:.3f}")
@@ -84,7 +85,7 @@ def critical_difference(board: Leaderboard) -> str:
 
 def _dress(axes: Axes, rows: list[str], title: str) -> None:
     axes.set_yticks(range(len(rows)), [shortened(name) for name in rows], fontsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlim(-0.02, 1.02)
     axes.tick_params(labelsize=8)
     axes.grid(axis="both", color="#dddddd", linewidth=0.6)
