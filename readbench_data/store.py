@@ -29,6 +29,10 @@ PASSING = (".building-", ".replaced-", ".publishing-")
 """How the names of folders begin that a run makes on its way, beside the final ones."""
 
 
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci"})
+"""Stores without folders, where to make the folder of a file would be to make the bucket of a mistyped address."""
+
+
 def digest(value: object) -> str:
     """SHA-256 of plain data in canonical JSON: the key of a stage, the hash of a configuration."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -86,7 +90,8 @@ class Store:
         """A file that appears under its name only when it is complete."""
         url = self.url(path)
         with _explained(url):
-            self.fs.makedirs(posixpath.dirname(url), exist_ok=True)
+            if not _BUCKETS.intersection(_protocols(self.fs)):
+                self.fs.makedirs(posixpath.dirname(url), exist_ok=True)
             if not self.is_local:
                 with self.fs.open(url, "wb") as stream:
                     yield stream
@@ -115,6 +120,11 @@ class Store:
     def write_json(self, path: str, value: object) -> None:
         self.write_bytes(path, json_bytes(value))
 
+    def make_root(self) -> None:
+        """Make the root folder, where there are folders."""
+        with _explained(self.root):
+            self.fs.makedirs(self.url(), exist_ok=True)
+
     def copy(self, source: str, target: str) -> None:
         """Copy one file within the store."""
         with self.open_read(source) as stream, self.open_write(target) as out:
@@ -140,6 +150,10 @@ class Store:
         """Remove a file or a folder with all it holds; nothing happens where there is none."""
         if self.exists(path):
             self.fs.rm(self.url(path), recursive=True)
+
+
+def _protocols(fs: fsspec.AbstractFileSystem) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 
 def sweep(store: Store) -> None:
@@ -172,9 +186,7 @@ def _explained(url: str) -> Iterator[None]:
                 f"{url}: no space left on the device: free some and run the same command again"
             ) from error
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise ReadbenchError(
-                f"{url}: cannot be written ({error.strerror}): choose another --data folder"
-            ) from error
+            raise ReadbenchError(f"{url}: cannot be written ({error.strerror}): choose another folder") from error
         raise
 
 

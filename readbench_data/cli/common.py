@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from readbench_data.errors import ReadbenchError
+from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +60,10 @@ def find_release(data: str, release: str | None) -> Path:
 
         return pull(*parse_reference(release), cache_folder(data), say=progress)
     if release is not None:
-        for candidate in (Path(release), Path(store.url(f"release/{release}"))):
+        places = [Path(release), Path(store.url(f"release/{release}"))]
+        if "/" not in release:  # a version: what lies under that name where the command is run is a copy of it
+            places.reverse()
+        for candidate in places:
             if (candidate / layout.MANIFEST).is_file():
                 return candidate
         raise ReadbenchError(f"{release}: no release there (a folder with {layout.MANIFEST}): see {data}/release")
@@ -68,6 +71,20 @@ def find_release(data: str, release: str | None) -> Path:
     if not built:
         raise ReadbenchError(f"no release in {data}: run `readbench build` first, or name one with --release")
     return Path(store.url(f"release/{built[-1]}"))
+
+
+def output_file(option: str, text: str, suffix: str = "") -> Path:
+    """A file to be written that ``option`` names, looked at before any work: ``UsageError`` where it cannot be."""
+    path = Path(text)
+    if path.is_dir():
+        raise UsageError(f"{option} {text}: is a folder: name a file in it")
+    if suffix and path.suffix.lower() != suffix:
+        raise UsageError(f"{option} {text}: a {suffix[1:].upper()} is written: let its name end with {suffix}")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{option} {text}: there is no folder {path.parent}: make it, or name another file")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise UsageError(f"{option} {text}: must not be written there: name another file")
+    return path
 
 
 def cache_folder(data: str) -> Path:

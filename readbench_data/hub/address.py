@@ -12,6 +12,8 @@ from readbench_data.errors import UsageError
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SEMANTIC = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_ENDPOINT = re.compile(r"https?://[^\s/?#]+(?:/\S*)?")
+_TAKEN = frozenset({"main", "master", "HEAD", "refs"})
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,8 @@ class Target:
 
 def parse_target(text: str) -> Target:
     """A folder if it exists, starts with ``.`` or ``/``, or is a URL; else ``OWNER/NAME``. Raises ``UsageError``."""
+    if not text.strip():
+        raise UsageError("the target is empty: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
     if "://" in text:
         return Target(text.rstrip("/"), on_hub=False)
     if text.startswith((".", "/", "~")) or Path(text).is_dir():
@@ -53,7 +57,15 @@ def check_tag(tag: str) -> str:
     """A tag that every target can bear. Raises ``UsageError``."""
     if not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock")):
         raise UsageError(f"{tag!r} is no tag: use letters, digits, dots and dashes, such as 0.2.0")
+    if tag in _TAKEN:
+        raise UsageError(f"{tag!r} is the name of a branch, no tag: use a version such as 0.2.0")
     return tag
+
+
+def require_endpoint(endpoint: str | None) -> None:
+    """Raises ``UsageError`` where the address of a service is none."""
+    if endpoint is not None and not _ENDPOINT.fullmatch(endpoint):
+        raise UsageError(f"--endpoint {endpoint!r} is no address: give one such as http://127.0.0.1:9000")
 
 
 Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]

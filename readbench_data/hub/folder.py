@@ -3,7 +3,7 @@
 On a disk a version is copied beside its place and renamed. On an object store nothing can be renamed: the manifest
 is written last, only if there is none, and a version without a manifest does not exist. A copy that was stopped is
 gone on with: files that hold the right bytes are not sent again, and on a store an unchanged file of the version
-before is copied within the store.
+before is copied within the store. (``Store.swap`` replaces what is there; here nothing is ever replaced.)
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub.attempts import silent
@@ -51,35 +54,72 @@ def plan_folder(target: Store, folder: Path, tag: str) -> FolderPlan:
     if target.exists(f"{tag}/{layout.MANIFEST}"):
         _require_same(target, own, tag)
         return FolderPlan(done=True, unchanged=len(files) + 1)
-    there = set() if target.is_local else set(target.files(tag)) if target.exists(tag) else set()
-    add = {path: f["bytes"] for path, f in files.items() if not _same(target, there, f"{tag}/{path}", f)}
-    return FolderPlan(False, add | {layout.MANIFEST: len(own)}, len(files) - len(add))
+    return _missing(target, _staged_at(tag) if target.is_local else tag, files, len(own))
+
+
+def _missing(target: Store, place: str, files: dict[str, Any], manifest: int) -> FolderPlan:
+    """What ``place`` lacks of the files, and the manifest of so many bytes."""
+    there = set(target.files(place)) if target.exists(place) else set()
+    add = {path: f["bytes"] for path, f in files.items() if not _same(target, there, f"{place}/{path}", f)}
+    return FolderPlan(False, add | {layout.MANIFEST: manifest}, len(files) - len(add))
 
 
 def publish_folder(
     target: Store, folder: Path, tag: str, before: str | None = None, say: Callable[[str], None] = silent
 ) -> bool:
     """Publish a finished folder as ``tag``; ``before``: the version before. True where nothing had to be done."""
-    plan = plan_folder(target, folder, tag)
-    if plan.done:
+    if plan_folder(target, folder, tag).done:
         return True
-    say(f"copying {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are there already")
-    manifest = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
-    staging = f".publishing-{uuid.uuid4().hex[:8]}" if target.is_local else tag
-    known = {} if target.is_local else _known(target, before)
-    for path in sorted(plan.add.keys() - {layout.MANIFEST}):
-        twin = known.get(manifest["files"][path]["sha256"])
-        if twin is not None:
-            target.copy(twin, f"{staging}/{path}")
-        else:
-            _send(folder / path, target, f"{staging}/{path}")
     own = (folder / layout.MANIFEST).read_bytes()
-    if target.is_local:
-        target.write_bytes(f"{staging}/{layout.MANIFEST}", own)
-        _promote(target, staging, tag, own)
-    else:
-        _create(target, f"{tag}/{layout.MANIFEST}", own, tag)
+    files = json.loads(own)["files"]
+    known = {} if target.is_local else _known(target, before)
+    with _staging(target, tag) as staging:
+        plan = _missing(target, staging, files, len(own))
+        say(f"copying {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are there already")
+        for path in sorted(plan.add.keys() - {layout.MANIFEST}):
+            twin = known.get(files[path]["sha256"])
+            if twin is not None:
+                target.copy(twin, f"{staging}/{path}")
+            else:
+                _send(folder / path, target, f"{staging}/{path}")
+        if target.is_local:
+            for stranger in set(target.files(staging)) - {f"{staging}/{path}" for path in files}:
+                target.remove(stranger)  # half a file of a run that was killed
+            target.write_bytes(f"{staging}/{layout.MANIFEST}", own)
+            _promote(target, staging, tag, own)
+        else:
+            _create(target, f"{tag}/{layout.MANIFEST}", own, tag)
     return False
+
+
+def _staged_at(tag: str) -> str:
+    return f".publishing-{tag}"
+
+
+@contextmanager
+def _staging(target: Store, tag: str) -> Iterator[str]:
+    """Where a version is put together. On a disk that is beside its place: what a stopped run has left there is used.
+
+    While another run is at the same version, a folder of one's own, which is gone afterwards.
+    """
+    if not target.is_local:
+        yield tag
+        return
+    target.make_root()
+    lock = FileLock(target.url(f"{_staged_at(tag)}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        own = f"{_staged_at(tag)}-{uuid.uuid4().hex[:8]}"
+        try:
+            yield own
+        finally:
+            target.remove(own)
+        return
+    try:
+        yield _staged_at(tag)
+    finally:
+        lock.release()
 
 
 def _require_same(target: Store, own: bytes, tag: str) -> None:
@@ -120,10 +160,14 @@ def _promote(target: Store, staging: str, tag: str, own: bytes) -> None:
     """Give a staged version its name; of two that publish at once, one wins and the other compares."""
     try:
         os.rename(target.url(staging), target.url(tag))
-    except OSError:
-        shutil.rmtree(target.url(staging), ignore_errors=True)
-        if not target.exists(f"{tag}/{layout.MANIFEST}"):
+    except OSError as error:
+        if not target.exists(tag):
             raise
+        if not target.exists(f"{tag}/{layout.MANIFEST}"):
+            raise ReadbenchError(
+                f"{target.url(tag)} is there already and is no release: remove it, or choose another target"
+            ) from error
+        target.remove(staging)
         _require_same(target, own, tag)
 
 

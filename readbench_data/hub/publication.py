@@ -12,13 +12,14 @@ from typing import Any
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub import folder as folders
-from readbench_data.hub.address import Target, check_tag, previous
+from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
 from readbench_data.hub.attempts import patiently, silent
 from readbench_data.hub.changes import told_changes
 from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.patience import Patience
 from readbench_data.hub.publisher import Plan, Publisher
-from readbench_data.hub.pulling import open_target, to_compare
+from readbench_data.hub.pulling import to_compare
+from readbench_data.hub.stores import open_target, reached
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
 from readbench_data.release import layout
 from readbench_data.release.build import RECEIPTS, release_content
@@ -83,6 +84,11 @@ def prepared(
 
     Raises ``ReadbenchError`` where the release may not be published.
     """
+    if wish.tag is not None:
+        check_tag(wish.tag)
+    require_endpoint(wish.endpoint)
+    if not wish.target.on_hub:
+        open_target(wish.target, wish.endpoint)
     say("verifying the release")
     manifest = require_publishable(wish, data)
     left_out = withheld(manifest, sources, wish.with_unlicensed)
@@ -138,7 +144,9 @@ def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
 def known_tags(wish: Wish, patience: Patience | None = None) -> Sequence[str]:
     """Versions that the target has."""
     if not wish.target.on_hub:
-        return folders.tags(open_target(wish.target, wish.endpoint))
+        store = open_target(wish.target, wish.endpoint)
+        with reached(store, "looking for versions"):
+            return folders.tags(store)
     hub = Hub(wish.target.name, wish.endpoint)
     refs = patiently(hub, hub.refs, patience)
     return sorted(refs.tags) if refs else []
@@ -153,7 +161,9 @@ def plan(wish: Wish, ready: Prepared, patience: Patience | None = None) -> Plann
             ).plan()
         sizes = {path: file.bytes for path, file in found.add.items()}
         return Planned(ready, found.state, sizes, found.unchanged, found.delete)
-    there = folders.plan_folder(open_target(wish.target, wish.endpoint), ready.view, ready.tag)
+    store = open_target(wish.target, wish.endpoint)
+    with reached(store, "looking for files"):
+        there = folders.plan_folder(store, ready.view, ready.tag)
     return Planned(ready, "published" if there.done else "copy", there.add, there.unchanged)
 
 
@@ -174,7 +184,8 @@ def publish(
         commit, unchanged = outcome.commit, outcome.unchanged
     else:
         store = open_target(wish.target, wish.endpoint)
-        unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, say)
+        with reached(store, "publishing"):
+            unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, say)
     release = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
     receipt = {
         "version": release["version"],

@@ -12,10 +12,11 @@ from typing import Any
 from filelock import FileLock
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.hub.address import Target
+from readbench_data.hub.address import Target, require_endpoint
 from readbench_data.hub.attempts import patiently, silent
 from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.patience import Patience, status_of, told
+from readbench_data.hub.stores import open_target, reached
 from readbench_data.release import layout
 from readbench_data.release.verify import verify
 from readbench_data.store import Store
@@ -23,12 +24,6 @@ from readbench_data.store import Store
 BLOCK = 4 << 20
 POOL = "/pool/"
 """Part of the path of every file of a pool."""
-
-
-def open_target(target: Target, endpoint: str | None = None) -> Store:
-    """A folder or object store; ``endpoint`` is the address of an S3-compatible service."""
-    options = {"endpoint_url": endpoint} if endpoint and target.name.startswith("s3://") else {}
-    return Store(target.name, options)
 
 
 def kept_at(cache: Path, target: Target, tag: str) -> Path:
@@ -50,6 +45,7 @@ def pull(
     Raises ``ReadbenchError``: no such version, the connection failed for long, or what came is not sound (then
     nothing is kept).
     """
+    require_endpoint(endpoint)
     place = kept_at(cache, target, tag)
     place.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(place.parent / f".{tag}.lock"):
@@ -143,15 +139,16 @@ def _listed(manifest: Path, name: str) -> dict[str, Any]:
 
 
 def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -> None:
-    if not store.exists(f"{tag}/{layout.MANIFEST}"):
-        raise ReadbenchError(f"{store.url()}: there is no version {tag}")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / layout.MANIFEST).write_bytes(store.read_bytes(f"{tag}/{layout.MANIFEST}"))
-    for path in _listed(folder / layout.MANIFEST, store.url(tag))["files"]:
-        if not pool and POOL in path:
-            continue
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with store.open_read(f"{tag}/{path}") as stream, target.open("wb") as out:
-            shutil.copyfileobj(stream, out, BLOCK)
+    with reached(store, "fetching"):
+        if not store.exists(f"{tag}/{layout.MANIFEST}"):
+            raise ReadbenchError(f"{store.root}: there is no version {tag}")
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        (folder / layout.MANIFEST).write_bytes(store.read_bytes(f"{tag}/{layout.MANIFEST}"))
+        for path in _listed(folder / layout.MANIFEST, store.url(tag))["files"]:
+            if not pool and POOL in path:
+                continue
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with store.open_read(f"{tag}/{path}") as stream, target.open("wb") as out:
+                shutil.copyfileobj(stream, out, BLOCK)

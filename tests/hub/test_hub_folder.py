@@ -12,10 +12,11 @@ import s3
 from built import VERSION, Built, readbench, tree
 from hub_releases import tiny
 
-from readbench_data.errors import ReadbenchError
-from readbench_data.hub.address import parse_reference, parse_target
+from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.hub.address import parse_reference, parse_target, require_endpoint
 from readbench_data.hub.folder import publish_folder, tags
 from readbench_data.hub.pulling import pull, to_compare
+from readbench_data.hub.stores import open_target, reached
 from readbench_data.store import Store
 
 
@@ -92,8 +93,27 @@ def test_a_copy_stopped_anywhere_is_no_version_and_is_gone_on_with(
     sent.clear()
     assert publish_folder(target, old, "0.1.0") is False
     assert content(target, "0.1.0") == expected(old)
-    if not target.is_local:
-        assert len(sent) == len(expected(old)) - 1 - after, "what was there already is not sent again"
+    assert len(sent) == len(expected(old)) - 1 - after, "what was there already is not sent again"
+
+
+def test_half_a_file_of_a_killed_run_is_not_published(old: Path, tmp_path: Path) -> None:
+    staging = tmp_path / "out" / ".publishing-0.1.0"
+    staging.mkdir(parents=True)
+    (staging / "README.md.1234.part").write_bytes(b"half")
+    (staging / "composition.json").write_bytes(b"other bytes")
+    target = Store(str(tmp_path / "out"))
+    publish_folder(target, old, "0.1.0")
+    assert content(target, "0.1.0") == expected(old)
+    assert not staging.exists()
+
+
+def test_what_lies_under_the_name_of_a_version_and_is_none_is_left_alone(old: Path, tmp_path: Path) -> None:
+    other = tmp_path / "out" / "0.1.0" / "thesis.tex"
+    other.parent.mkdir(parents=True)
+    other.write_text("mine")
+    with pytest.raises(ReadbenchError, match="is there already and is no release: remove it, or choose another"):
+        publish_folder(Store(str(tmp_path / "out")), old, "0.1.0")
+    assert expected(tmp_path / "out" / "0.1.0") == {"thesis.tex": b"mine"}
 
 
 def test_of_two_at_once_one_wins_and_the_other_is_refused(target: Store, old: Path, new: Path) -> None:
@@ -173,3 +193,39 @@ def test_to_compare_a_version_its_pool_is_not_fetched(target: Store, old: Path, 
     assert names == expected(old).keys() - {pool}
     again = to_compare(parse_target(target.root), "0.1.0", tmp_path / "cache", "http://127.0.0.1:9")
     assert again == place, "and it is fetched once"
+
+
+def test_addresses_that_are_none(tmp_path: Path, endpoint: str) -> None:
+    for text in ("", "  "):
+        with pytest.raises(UsageError, match="the target is empty"):
+            parse_target(text)
+    with pytest.raises(UsageError, match="nothing here knows foo:// addresses"):
+        open_target(parse_target("foo://bucket/x"))
+    with pytest.raises(UsageError, match="'main' is the name of a branch"):
+        parse_reference("me/readbench@main")
+    for text in ("localhost", "ftp://x", "http://", "http://a b"):
+        with pytest.raises(UsageError, match="is no address"):
+            require_endpoint(text)
+    require_endpoint("http://127.0.0.1:9000")
+    with pytest.raises(ReadbenchError, match=r"there is no version 0.1.0"):
+        pull(*parse_reference(f"{s3.bucket(endpoint)}/none@0.1.0"), tmp_path, endpoint)
+
+
+def test_what_a_target_says_against_it_is_one_line(tmp_path: Path, old: Path, endpoint: str) -> None:
+    absent = Store("s3://no-such-bucket-here/x", {"endpoint_url": endpoint})
+    told = r"no-such-bucket-here/x: publishing failed \(.*bucket does not exist\): .*credentials"
+    with pytest.raises(ReadbenchError, match=told), reached(absent, "publishing"):
+        publish_folder(absent, old, "0.1.0")
+    assert not absent.fs.exists("no-such-bucket-here"), "no bucket is made for a mistyped address"
+    (tmp_path / "file").write_text("no folder")
+    under = Store(str(tmp_path / "file" / "out"))
+    told = r"file/out: publishing failed .*: choose another folder"
+    with pytest.raises(ReadbenchError, match=told), reached(under, "publishing"):
+        publish_folder(under, old, "0.1.0")
+    for error in (KeyError("a bug"), TypeError("a bug")):
+        with pytest.raises(type(error)), reached(under, "publishing"):
+            raise error
+    with pytest.raises(ReadbenchError, match=r"it is read only"), reached(under, "publishing"):
+        raise NotImplementedError
+    with pytest.raises(ReadbenchError, match=r"free some space"), reached(under, "publishing"):
+        raise OSError(28, "No space left on device")

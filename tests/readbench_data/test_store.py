@@ -77,8 +77,8 @@ def test_the_file_is_not_there_before_it_is_complete(tmp_path: Path) -> None:
     ("code", "words"),
     [
         (errno.ENOSPC, "no space left on the device: free some and run the same command again"),
-        (errno.EACCES, "cannot be written .*: choose another --data folder"),
-        (errno.EROFS, "cannot be written .*: choose another --data folder"),
+        (errno.EACCES, "cannot be written .*: choose another folder"),
+        (errno.EROFS, "cannot be written .*: choose another folder"),
     ],
 )
 def test_a_full_or_read_only_disk_is_one_clear_line(
