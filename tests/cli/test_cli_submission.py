@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import polars as pl
 import pytest
 from built import Built, readbench
 
@@ -57,6 +59,49 @@ def test_a_submission_that_breaks_the_contract_says_how_and_exits_1(lite: Built,
     assert ran.code == 1
     assert "warning: mit_bih at 0 %:" in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_what_is_wrong_with_one_submission_does_not_stop_the_others(lite: Built, mine: Path, tmp_path: Path) -> None:
+    data = lite.copy(tmp_path / "data", "release", "evaluation")
+    halves = [tmp_path / "no-metadata", tmp_path / "no-python"]
+    for folder in halves:
+        assert readbench("submission", "new", folder).code == 0
+    (halves[0] / "metadata.yaml").unlink()
+    (halves[1] / "method.py").write_text("def rank(query, corpus)\n")
+    asked = [word for folder in (*halves, mine) for word in ("--submission", folder)]
+    ran = readbench("evaluate", *asked, "--data", data, "--dataset", "mit_bih")
+    assert ran.code == 1
+    first, second = ran.err.splitlines()
+    assert first == f"warning: {halves[0] / 'metadata.yaml'}: file is missing"
+    assert second == f"readbench: {halves[1] / 'method.py'}, line 1: expected ':'"
+    assert "mine" in readbench("leaderboard", "--data", data).out
+    nowhere = readbench("evaluate", "--submission", tmp_path / "nowhere", "--data", data)
+    assert nowhere.code == 2
+    assert "no such folder" in nowhere.error
+
+
+def test_a_suite_and_single_methods_are_asked_for_together(
+    lite: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = lite.copy(tmp_path / "data", "release")
+    monkeypatch.setattr("readbench_data.evaluation.registry.SHORT_LIST", ("Random", "Majority"))
+    ran = readbench("evaluate", "--suite", "short", "--method", "ED", "--data", data, "--dataset", "mit_bih")
+    assert (ran.code, ran.err) == (0, "")
+    table = tmp_path / "rows.parquet"
+    ran = readbench("leaderboard", "--data", data, "--parquet", table)
+    assert ran.out == f"wrote {table}\n"
+    assert set(pl.read_parquet(table)["method"]) == {"Random", "Majority", "ED"}
+
+
+def test_shared_arrays_of_a_release_that_is_gone_are_removed(lite: Built, tmp_path: Path) -> None:
+    data = lite.copy(tmp_path / "data", "release")
+    assert readbench("evaluate", "--method", "ED", "--data", data, "--dataset", "mit_bih").code == 0
+    kept = {path.name for path in (data / "evaluation" / "shared").glob("*/*")}
+    left = data / "evaluation" / "shared" / "mit_bih" / ("0" * 32 + ".npz")
+    left.write_bytes(b"of a release that is gone")
+    os.utime(left, (0, 0))
+    assert readbench("evaluate", "--method", "ED", "--data", data, "--dataset", "mit_bih").code == 0
+    assert {path.name for path in (data / "evaluation" / "shared").glob("*/*")} == kept
 
 
 def test_the_page_of_the_board_is_one_file(lite: Built, tmp_path: Path) -> None:
