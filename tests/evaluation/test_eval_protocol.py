@@ -76,6 +76,21 @@ def test_only_missing_units_are_run(release: Path, tmp_path: Path) -> None:
     assert after[units[2]] != before[units[2]]
 
 
+def test_the_latest_result_of_an_identity_counts_once(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = evaluate(release, tmp_path, ["ED"], ["waves"]).rows
+    monkeypatch.setattr(Euclidean, "code_version", lambda self: "newer")
+    monkeypatch.setattr(Euclidean, "score", lambda self, view, fitted: np.zeros((view.n_queries, view.n_corpus)))
+    evaluate(release, tmp_path, ["ED"], ["waves"])
+    assert len(list((tmp_path / "units" / "waves").glob("ED*.npz"))) == 6  # both versions are kept
+    rows = leaderboard(release, tmp_path).result.rows.filter(pl.col("dataset") == "waves")
+    assert rows.height == first.height
+    assert set(rows["code_version"]) == {"newer"}
+    now = value(rows, rho=0, metric="ndcg_tie_averaged", k=10)
+    assert now == pytest.approx(random_expectation(36, np.array([12]))["ndcg", 10][0])  # all tied
+
+
 @dataclass(frozen=True)
 class Broken(Method):
     message: str = "sensor on fire"

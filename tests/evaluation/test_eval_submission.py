@@ -230,7 +230,8 @@ def test_hung_or_dying_methods_are_ended_without_isolation_too(
 ) -> None:
     for module in (harness, sandbox):
         monkeypatch.setattr(module, "can_isolate", lambda: False)
-    hung = submission(tmp_path / "a", "import os\ndef rank(q, c):\n    if os.fork() == 0: os.setsid()\n    while True: pass")
+    method = "import os\ndef rank(q, c):\n    if os.fork() == 0: os.setsid()\n    while True: pass"
+    hung = submission(tmp_path / "a", method)
     rows = run(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
     assert "time limit of 1 s is over" in rows["reason"][0]
     dead = submission(tmp_path / "b", "import os\ndef rank(q, c): os._exit(3)")

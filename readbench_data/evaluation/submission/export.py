@@ -25,8 +25,9 @@ query's `class_label` is blank and must not be guessed from anything but its val
 shown to methods that declare `supervision: supervised` or `neighbour-labels`. Ties are the method's
 own matter; decide them by the values, since the corpus stands in another order whenever a submission is confirmed.
 
-`eval_submission.py` runs the method in its own process without isolation. A maintainer confirms a submission with
-`readbench submission verify`, which runs it in a jail, under aliases and in an order drawn anew.
+`eval_submission.py` runs the method in its own process without isolation. A maintainer runs it again with
+`readbench submission run`, in a jail, under aliases and in an order drawn anew; `readbench submission verify` confirms
+the results of that.
 """
 
 
