@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
 from readbench_data.audit import svg, tallies
 from readbench_data.audit.channels import channel_tally, tally_tables
@@ -22,6 +20,7 @@ from readbench_data.labeling import LabelMap, Rule
 from readbench_data.lane import SHARD
 from readbench_data.leaks import find_leaks
 from readbench_data.release import layout
+from readbench_data.release.reading import iter_entries, read_audit, read_manifest
 from readbench_data.sensitivity import CHANGES, Variant, sweep
 from readbench_data.shortcuts import find_shortcuts
 from readbench_data.store import Stage, Store
@@ -48,8 +47,8 @@ SECTIONS = (
 def dataset_page(release: Path, dataset: str, store: Store | None = None, labels: LabelMap | None = None) -> str:
     """The page. ``store``: a data root; where it holds the lane that the release came from, leaks are looked for
     among all its windows, and with ``labels`` the sensitivity of the labels is swept."""
-    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
-    audit = tallies.read_audit(release, dataset)
+    audit = read_audit(release, dataset, tallies.COLUMNS)
+    manifest = read_manifest(release)
     described = manifest["datasets"][dataset]
     here = store is not None and is_current(store, manifest, dataset)
     facts = from_store(store, dataset) if here and store is not None else from_release(release, dataset)
@@ -98,14 +97,12 @@ def _lead(manifest: dict[str, Any], dataset: str) -> str:
 def _published(release: Path, dataset: str) -> Values:
     found: Values = {}
     for file in (layout.QUERIES, *layout.corpus_files(20)):
-        path = release / layout.data(dataset, file)
-        if path.is_file():
-            with pq.ParquetFile(path) as parquet:
-                for group in range(parquet.num_row_groups):
-                    rows = parquet.read_row_group(group, columns=["entry_id", "channels", "ts_values"])
-                    names, channels = rows["entry_id"].to_pylist(), rows["channels"].to_pylist()
-                    for name, own, window in zip(names, channels, unnest(rows["ts_values"]), strict=True):
-                        found[name] = tuple(own), window
+        path = layout.data(dataset, file)
+        if (release / path).is_file():
+            for rows in iter_entries(release, path, ["entry_id", "channels", "ts_values"]):
+                names, channels = rows["entry_id"].to_pylist(), rows["channels"].to_pylist()
+                for name, own, window in zip(names, channels, unnest(rows["ts_values"]), strict=True):
+                    found[name] = tuple(own), window
     return found
 
 

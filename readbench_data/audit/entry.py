@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +11,20 @@ from readbench_data.audit.trace import Trace, trace
 from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
+from readbench_data.release.reading import find_audit_rows, read_manifest
 from readbench_data.store import Store
 
 
 def find(release: Path, entry_id: str) -> dict[str, Any]:
     """The audit row of a window of any dataset, by its id or a unique beginning of it."""
-    if len(entry_id) < 6 or set(entry_id) - set("0123456789abcdef"):
+    if not 6 <= len(entry_id) <= 32 or set(entry_id) - set("0123456789abcdef"):
         raise ReadbenchError(f"{entry_id!r} is not an entry_id: it has 32 hex digits (6 or more of them do)")
-    found: list[dict[str, Any]] = []
-    for table in sorted((release / "audit").glob("*.parquet")):
-        ids = pl.scan_parquet(table).select("entry_id").with_row_index("at")
-        at = ids.filter(pl.col("entry_id").str.starts_with(entry_id)).head(2).collect()["at"].to_list()
-        found.extend(pl.scan_parquet(table).slice(row, 1).collect().row(0, named=True) for row in at)
+    found = find_audit_rows(release, entry_id)
     if not found:
-        raise ReadbenchError(f"no window {entry_id} in {release}: `readbench audit --dataset NAME` shows some")
+        raise ReadbenchError(
+            f"no window {entry_id} in {release}: `readbench audit --dataset NAME` shows some, --release names another "
+            "release"
+        )
     if len(found) > 1:
         raise ReadbenchError(f"{entry_id} is the beginning of several windows: give more digits")
     return found[0]
@@ -40,7 +39,7 @@ def explain(
     from there is no trace. ``values``: whether the trace has the window's values.
     """
     row = find(release, entry_id)
-    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_manifest(release)
     dataset = manifest["datasets"][row["dataset"]]
     found = None if store is None else trace(store, manifest, row, values)
     votes = sorted(row["votes"] or [], key=lambda v: (-v["count"], v["code"]))

@@ -22,6 +22,7 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.fingerprint import SKETCH_SIZE, fingerprint
 from readbench_data.lane import INDEX, SHARD, Lane
 from readbench_data.release import layout
+from readbench_data.release.reading import iter_entries, read_audit
 from readbench_data.shards import read_segments
 from readbench_data.store import Stage, Store
 
@@ -32,6 +33,7 @@ Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 AUDITED = ["entry_id", "recording_id", "unit", "side", "outcome", "reason", "class_label", "source_file", "row_start"]
 AUDITED += ["row_stop", "time_start", "time_stop", "duplicate_of", "filled_fraction", "sentinel_count", "pollution"]
+VALUES = ["entry_id", "channels", "ts_values"]
 HASHED = ["entry_id", "channels", "content_hash", "shape_hash", "constant_mask"]
 
 
@@ -105,12 +107,12 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
 
 def from_release(release: Path, dataset: str) -> Facts:
     """From a release folder alone: hashes and sketches of the drawn windows, from their published values."""
-    audit = pl.read_parquet(release / layout.audit(dataset), columns=AUDITED)
+    audit = read_audit(release, dataset, AUDITED)
     parts, sketches = [], []
     for file in (layout.QUERIES, *layout.corpus_files(20)):
-        path = release / layout.data(dataset, file)
-        if path.is_file():
-            for table in _row_groups(path):
+        path = layout.data(dataset, file)
+        if (release / path).is_file():
+            for table in iter_entries(release, path, VALUES):
                 frame, sketch = _hash_entries(table)
                 parts.append(frame)
                 sketches.append(sketch)
@@ -133,9 +135,9 @@ def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
     """Published values of the given entries; those that are in no file are left out."""
     wanted, found = set(ids), Windows()
     for file in (layout.QUERIES, *layout.corpus_files(20)):
-        path = release / layout.data(dataset, file)
-        if path.is_file() and wanted - set(found):
-            for table in _row_groups(path, ["entry_id", "ts_values"]):
+        path = layout.data(dataset, file)
+        if (release / path).is_file() and wanted - set(found):
+            for table in iter_entries(release, path, ["entry_id", "ts_values"]):
                 at = [i for i, name in enumerate(table["entry_id"].to_pylist()) if name in wanted]
                 if at:
                     chosen = table.take(at)
@@ -147,20 +149,14 @@ def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
 def read_entry(release: Path, dataset: str, entry_id: str) -> tuple[np.ndarray, tuple[str, ...]] | None:
     """Values [T][C] and channels of one published entry; None where it is in no file."""
     for file in (layout.QUERIES, *layout.corpus_files(20)):
-        path = release / layout.data(dataset, file)
-        if path.is_file():
-            for table in _row_groups(path):
+        path = layout.data(dataset, file)
+        if (release / path).is_file():
+            for table in iter_entries(release, path, VALUES):
                 ids = table["entry_id"].to_pylist()
                 if entry_id in ids:
                     row = table.slice(ids.index(entry_id), 1)
                     return unnest(row["ts_values"])[0], tuple(row["channels"].to_pylist()[0])
     return None
-
-
-def _row_groups(path: Path, columns: list[str] | None = None) -> Iterable[pa.Table]:
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group, columns=columns or ["entry_id", "channels", "ts_values"])
 
 
 def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from readbench_data.audit.dataset_page import dataset_page
 from readbench_data.audit.page import Html, page, paragraph, section, table
 from readbench_data.labeling import LabelMap
-from readbench_data.release import layout
+from readbench_data.release.reading import read_manifest
 from readbench_data.store import Store
 
 
@@ -22,7 +21,7 @@ def write_pages(
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Write ``index.html`` and ``<dataset>.html`` of every dataset with data into ``folder``; the paths written."""
-    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_manifest(release)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, dataset in manifest["datasets"].items():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ from readbench_data.audit.channels import channel_tally, tally_lines
 from readbench_data.audit.facts import is_current
 from readbench_data.audit.words import REASONS
 from readbench_data.entry import NORMAL
-from readbench_data.errors import ReadbenchError
-from readbench_data.release import layout
+from readbench_data.release.reading import read_audit, read_manifest
 from readbench_data.store import Store
 
 OUTCOMES = ("dropped", "pool", "corpus", "query")
@@ -25,7 +23,7 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> dict[st
     ``store``: a data root; without the lane that the release came from ``channels`` is None. Raises
     ``ReadbenchError`` where the release has no such dataset.
     """
-    rows = read_audit_table(release, dataset)
+    rows = read_audit(release, dataset, ["entry_id", "class_label", "outcome", "reason", "unit"])
     kept = rows.filter(pl.col("outcome") != "dropped")
     classes = []
     for (label,), part in sorted(kept.group_by("class_label"), key=lambda g: (g[0][0] == NORMAL, str(g[0][0]))):
@@ -41,7 +39,7 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> dict[st
             }
         )
     reasons = rows.drop_nulls("reason").group_by("outcome", "reason").len().sort("len", "reason", descending=True)
-    manifest = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
+    manifest = read_manifest(release)
     here = store is not None and is_current(store, manifest, dataset)
     tally = channel_tally(store, dataset) if here and store is not None else None
     return {
@@ -54,15 +52,6 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> dict[st
         "classes": classes,
         "channels": None if tally is None else tally.to_dicts(),
     }
-
-
-def read_audit_table(release: Path, dataset: str) -> pl.DataFrame:
-    """Outcome, reason, class and unit of every window considered; ``ReadbenchError`` where there is no such table."""
-    path = release / layout.audit(dataset)
-    if not path.is_file():
-        known = sorted(p.stem for p in (release / "audit").glob("*.parquet"))
-        raise ReadbenchError(f"{release} has no audit table of {dataset}; it has {', '.join(known) or 'none'}")
-    return pl.read_parquet(path, columns=["entry_id", "class_label", "outcome", "reason", "unit"])
 
 
 def describe_dataset(release: Path, dataset: str, store: Store | None = None) -> str:

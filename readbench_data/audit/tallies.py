@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from readbench_data.entry import NORMAL
-from readbench_data.errors import ReadbenchError
-from readbench_data.release import layout
 from readbench_data.vote_sums import vote_sums
 
 FUNNEL = ("labelled", "kept", "corpus side", "query side", "corpus", "queries")
 COLUMNS = ["entry_id", "recording_id", "unit", "side", "class_label", "outcome", "reason", "votes", "majority_share"]
 COLUMNS += ["event_coverage", "event_id", "filled_fraction", "sentinel_count", "source_file", "row_start"]
-
-
-def read_audit(release: Path, dataset: str) -> pl.DataFrame:
-    """The audit table of a dataset, the columns a page needs."""
-    path = release / layout.audit(dataset)
-    if not path.is_file():
-        raise ReadbenchError(f"{release} has no audit table of {dataset}")
-    return pl.read_parquet(path, columns=COLUMNS)
 
 
 def funnel(audit: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, find_release, open_store, release_option
+from readbench_data.cli.common import data_option, find_release, open_store, output_file, release_option
 from readbench_data.errors import ReadbenchError, UsageError
 
 if TYPE_CHECKING:
@@ -52,26 +52,39 @@ def audit(
     """
     from readbench_data.audit import entry_text, explain, overview, overview_text
 
-    folder = find_release(data, release)
-    if (entry_id is None) == (dataset is None) and (html is None or entry_id is not None):
+    if entry_id is not None and dataset is not None:
+        raise UsageError("give an ENTRY_ID or --dataset NAME, not both")
+    if entry_id is None and dataset is None and html is None:
         raise UsageError("give an ENTRY_ID or --dataset NAME")
     if entry_id is None and plot:
         raise UsageError("--plot is for one window: give its ENTRY_ID")
+    if entry_id is not None and html is not None:
+        raise UsageError("--html is for datasets: for one window there is --plot FILE.png")
     if as_json and html is not None:
         raise UsageError("--json or --html, one of them")
-    if html is not None:
-        if entry_id is not None:
-            raise UsageError("--html is for datasets: for one window there is --plot FILE.png")
-        _pages(Path(html), folder, dataset, data)
+    picture = output_file("--plot", plot, ".png") if plot is not None else None
+    target = _page_target(html, dataset) if html is not None else None
+    folder = find_release(data, release)
+    if target is not None:
+        _pages(target, folder, dataset, data)
         return
     if dataset is not None:
         counted = overview(folder, dataset, open_store(data))
         click.echo(json.dumps(counted, indent=2, ensure_ascii=False) if as_json else overview_text(counted))
         return
-    facts, found = explain(folder, str(entry_id), open_store(data), values=plot is not None)
-    if plot is not None:
-        _plot(Path(plot), folder, facts, found)
+    facts, found = explain(folder, str(entry_id).lower(), open_store(data), values=picture is not None)
+    if picture is not None:
+        _plot(picture, folder, facts, found)
     click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else entry_text(facts))
+
+
+def _page_target(html: str, dataset: str | None) -> Path:
+    """The file of a dataset's page, or the folder of all pages."""
+    if dataset is not None:
+        return output_file("--html", html)
+    if Path(html).exists() and not Path(html).is_dir():
+        raise UsageError(f"--html {html}: is a file: name a folder for the pages of all datasets, or one --dataset")
+    return Path(html)
 
 
 def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None) -> None:

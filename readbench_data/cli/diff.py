@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from readbench_data.cli.common import data_option, find_release
+from readbench_data.cli.common import data_option, find_release, output_file
 
 EPILOG = """\b
 Examples:
@@ -31,10 +29,11 @@ def diff(before: str, after: str, as_json: bool, html: str | None, data: str) ->
 
     from readbench_data.release.diff import diff_releases
 
+    page = output_file("--html", html) if html is not None else None
     found = diff_releases(find_release(data, before), find_release(data, after))
-    if html is not None:
+    if page is not None:
         from readbench_data.audit.diff_page import diff_page
 
-        Path(html).write_text(diff_page(found), encoding="utf-8")
-        click.echo(f"written: {html}", err=True)
+        page.write_text(diff_page(found), encoding="utf-8")
+        click.echo(f"written: {page}", err=True)
     click.echo(json.dumps(found.to_json(), indent=2, ensure_ascii=False) if as_json else found.words())

@@ -12,6 +12,7 @@ from readbench_data.errors import ReadbenchError, UsageError
 if TYPE_CHECKING:
     from readbench_data.config import BenchmarkConfig
     from readbench_data.lane import Lane
+    from readbench_data.release.verify import Report
     from readbench_data.store import Store
 
 EPILOG = """\b
@@ -42,8 +43,8 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
         raise UsageError("--mirror is for --rebuild")
     report = check(Store(release if remote else str(Path(release).absolute())))
     problems = list(report.problems)
-    if not remote and not any("schema" in p or "not there" in p for p in problems):
-        problems += _leaks(Path(release))
+    if not remote:
+        problems += _leaks(Path(release), report)
     for problem in problems:
         click.echo(f"breach: {problem}", err=True)
     if problems:
@@ -53,19 +54,21 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
         _rebuild(Path(release).absolute(), mirror)
 
 
-def _leaks(release: Path) -> list[str]:
-    """Sure leaks in words; the others are told as warnings. A dataset whose files cannot be read is left to the
-    other checks."""
-    import json
-
+def _leaks(release: Path, report: Report) -> list[str]:
+    """Sure leaks in words; the others are told as warnings. A dataset with a file that is not there or cannot be read
+    has been told of by the other checks."""
     from readbench_data.audit.facts import from_release
     from readbench_data.leaks import find_leaks
     from readbench_data.release import layout
+    from readbench_data.release.reading import read_manifest
 
+    manifest = read_manifest(release)
+    unusable = {f.path for f in report.files if f.counts["schema_error"] or f.counts["shape_error"]}
+    unusable |= {path for path in manifest["files"] if not (release / path).is_file()}
     problems = []
-    datasets = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))["datasets"]
-    for name, dataset in datasets.items():
-        if dataset["status"] != "ok" or not (release / layout.audit(name)).is_file():
+    for name, dataset in manifest["datasets"].items():
+        own = (layout.audit(name), layout.data(name, ""))
+        if dataset["status"] != "ok" or any(path.startswith(own) for path in unusable):
             continue
         for finding in find_leaks(from_release(release, name)).findings:
             told = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"

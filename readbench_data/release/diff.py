@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 import xxhash
 
 from readbench_data.entry import unnest
-from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.diff_report import (
     ADDED,
@@ -26,6 +24,7 @@ from readbench_data.release.diff_report import (
     DatasetDiff,
     ReleaseDiff,
 )
+from readbench_data.release.reading import iter_entries, read_audit, read_manifest
 
 SETS = [(layout.QUERIES, "queries"), (layout.ANOMALIES, "anomalies")]
 SETS += [(layout.normals(rho), f"normals-{rho}") for rho in (10, 20)]
@@ -34,7 +33,7 @@ _AUDIT = ["entry_id", "class_label", "outcome", "reason", "pollution"]
 
 def diff_releases(a: Path, b: Path) -> ReleaseDiff:
     """The difference from the release in folder ``a`` to the one in ``b``."""
-    before, after = _manifest(a), _manifest(b)
+    before, after = read_manifest(a), read_manifest(b)
     names = list(dict.fromkeys([*after["datasets"], *before["datasets"]]))
     absent = {"status": "not in this release"}
     datasets = tuple(
@@ -45,19 +44,6 @@ def diff_releases(a: Path, b: Path) -> ReleaseDiff:
     causes = [f"{k.replace('_', ' ')} {_short(x)} -> {_short(y)}" for k, (x, y) in shared.items() if x != y]
     causes += list(_settings("config", before["config"], after["config"], skip=("seed", "datasets")))
     return ReleaseDiff(before["version"], after["version"], datasets, tuple(causes), tuple(_files(before, after)))
-
-
-def _manifest(release: Path) -> dict[str, Any]:
-    path = release / layout.MANIFEST
-    if not path.is_file():
-        raise ReadbenchError(f"{release}: no {layout.MANIFEST}: this is not a finished release")
-    try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ReadbenchError(f"{path}: not JSON ({error})") from error
-    if not isinstance(manifest, dict) or not {"version", "datasets", "files", "config"} <= manifest.keys():
-        raise ReadbenchError(f"{path}: not the manifest of a release")
-    return manifest
 
 
 def _files(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -82,7 +68,7 @@ def _dataset(
     new: dict[str, Any],
 ) -> DatasetDiff:
     path = layout.audit(name)
-    sides = [_audit(folder / path, path in m["files"]) for folder, m in ((a, before), (b, after))]
+    sides = [_audit(folder, name, path in m["files"]) for folder, m in ((a, before), (b, after))]
     joined = sides[0].join(sides[1], on="entry_id", how="full", suffix="_after", coalesce=True)
     joined = joined.rename(
         {"class_label": "class_before", "set": "set_before", "class_label_after": "class_after", "told": "told_before"}
@@ -101,11 +87,11 @@ def _dataset(
     return DatasetDiff(name, old["status"], new["status"], pl.concat(parts), unpublished, tuple(_causes(old, new)))
 
 
-def _audit(path: Path, listed: bool) -> pl.DataFrame:
+def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
     """``entry_id, class_label, set`` (null where unpublished) and ``told``, what the table says of the window."""
-    if not listed or not path.is_file():
+    if not listed:
         return pl.DataFrame(schema=dict.fromkeys(("entry_id", "class_label", "set", "told"), pl.String))
-    frame = pl.read_parquet(path, columns=_AUDIT)
+    frame = read_audit(release, dataset, _AUDIT)
     level = pl.when(pl.col("pollution") == 0).then(pl.lit("anomalies")).otherwise(pl.format("normals-{}", "pollution"))
     return frame.select(
         "entry_id",
@@ -150,15 +136,13 @@ def _hashes(folder: Path, paths: list[str]) -> dict[str, tuple[bytes, bytes]]:
     others = ["channels", "rca_target", "rca_affected", "extras"]
     found: dict[str, tuple[bytes, bytes]] = {}
     for path in paths:
-        with pq.ParquetFile(folder / path) as file:
-            for group in range(file.num_row_groups):
-                table = file.read_row_group(group, columns=["entry_id", "ts_values", *others])
-                windows = unnest(table["ts_values"])
-                for row, window in zip(table.select(["entry_id", *others]).to_pylist(), windows, strict=True):
-                    shape = json.dumps([row["channels"], *window.shape]).encode()
-                    values = xxhash.xxh3_128(shape + window.tobytes()).digest()
-                    said = json.dumps([row[c] for c in others[1:]], ensure_ascii=False).encode()
-                    found[row["entry_id"]] = values, xxhash.xxh3_128(said).digest()
+        for table in iter_entries(folder, path, ["entry_id", "ts_values", *others]):
+            windows = unnest(table["ts_values"])
+            for row, window in zip(table.select(["entry_id", *others]).to_pylist(), windows, strict=True):
+                shape = json.dumps([row["channels"], *window.shape]).encode()
+                values = xxhash.xxh3_128(shape + window.tobytes()).digest()
+                said = json.dumps([row[c] for c in others[1:]], ensure_ascii=False).encode()
+                found[row["entry_id"]] = values, xxhash.xxh3_128(said).digest()
     return found
 
 
