@@ -5,6 +5,7 @@ The token is the client's own: HF_TOKEN or ``hf auth login``. It is never kept h
 
 from __future__ import annotations
 
+import errno
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -130,6 +131,9 @@ class Hub:
         if status in (401, 403):
             advice = "set HF_TOKEN or run `hf auth login` with a token that may write there"
             return ReadbenchError(f"{self.repository}: {doing} is not allowed ({status}): {advice}")
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            where = f"{error.filename2 or error.filename}: " if error.filename else ""
+            return ReadbenchError(f"{where}no space left on the device: free some and run the same command again")
         return ReadbenchError(f"{self.repository}: {doing} failed ({told(error, self.secrets)})")
 
     def said(self, text: str) -> str:

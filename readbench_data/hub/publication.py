@@ -117,16 +117,17 @@ def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
     """The manifest of a release that may be published. Raises ``ReadbenchError`` with what stands against it."""
     report = verify(Store(str(wish.release.absolute())))
     if not report.ok:
+        more = f" ({len(report.problems) - 1} more)" if len(report.problems) > 1 else ""
         raise ReadbenchError(
-            f"{wish.release}: {len(report.problems)} breaches, the first: {report.problems[0]}: build it again; "
+            f"{wish.release}: {report.problems[0]}{more}: build it again; "
             "only a release that `readbench verify` accepts is published"
         )
     manifest: dict[str, Any] = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    failed = {n: d["reason"] for n, d in manifest["datasets"].items() if d["status"] == "failed"}
+    failed = {n: d.get("reason") for n, d in manifest["datasets"].items() if d["status"] == "failed"}
     if failed:
         name = min(failed)
         raise ReadbenchError(f"{name} failed ({failed[name]}): a release with a failed dataset is not published")
-    small = sorted(n for n, d in manifest["datasets"].items() if d["origin"] == "miniature")
+    small = sorted(n for n, d in manifest["datasets"].items() if d.get("origin") == "miniature")
     if small and wish.target.on_hub and not wish.allow_miniatures:
         raise ReadbenchError(
             f"{', '.join(small)} are miniatures, which are no READ-Bench data: build from original files, or publish "

@@ -19,6 +19,7 @@ from readbench_data.hub.patience import Patience, status_of, told
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.release import layout
 from readbench_data.release.verify import verify
+from readbench_data.release.verify.manifest import require_manifest
 from readbench_data.store import Store
 
 BLOCK = 4 << 20
@@ -129,13 +130,10 @@ def _broken_download(error: Exception) -> bool:
 
 def _listed(manifest: Path, name: str) -> dict[str, Any]:
     try:
-        loaded: dict[str, Any] = json.loads(manifest.read_text(encoding="utf-8"))
-        unsafe = [p for p in loaded["files"] if p.startswith("/") or ".." in p.split("/")]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = json.loads(manifest.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise ReadbenchError(f"{name}: it has no {layout.MANIFEST} of a release, so it is none") from error
-    if unsafe:
-        raise ReadbenchError(f"{name}: its manifest names a file outside of the release ({unsafe[0]})")
-    return loaded
+    return require_manifest(found, f"{name}: {layout.MANIFEST}")
 
 
 def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -> None:

@@ -176,6 +176,14 @@ def test_a_hub_that_stays_broken_is_given_up(scene: Scene) -> None:
     scene.expect_sound()
 
 
+def test_a_full_disk_while_fetching_is_said_as_such(hub: HubStandIn, tmp_path: Path) -> None:
+    full = OSError(28, "No space left on device", "part", None, str(tmp_path / "corpus.parquet"))
+    told = Hub(NAME, hub.url).refused(full, "fetching")
+    assert (
+        str(told) == f"{tmp_path}/corpus.parquet: no space left on the device: free some and run the same command again"
+    )
+
+
 def test_random_sequences_of_faults(scene: Scene) -> None:
     """200 sequences: any request fails with probability 0.3; whatever happened, a rerun without faults ends well."""
     start = copy.deepcopy(scene.hub.repositories)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from readbench_data.entry import nest, unnest
+from readbench_data.errors import ReadbenchError
 from readbench_data.release.content import content_sha256
 from readbench_data.release.verify import ERRORS, verify
 from readbench_data.store import Store
@@ -274,6 +276,28 @@ def test_a_file_that_is_no_parquet(liar: Liar) -> None:
         liar.fit(path)
     found = liar.problems()
     assert any(p.startswith(f"{AUDIT}: cannot be read as Parquet") for p in found)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda m: m.update(datasets=[]), "datasets is missing or of another kind"),
+        (lambda m: m.pop("version"), "version is missing or of another kind"),
+        (lambda m: m["files"].update({QUERIES: "x"}), f"files.{QUERIES} is no object"),
+        (lambda m: m["files"][QUERIES].pop("sha256"), f"files.{QUERIES}.sha256 is missing"),
+        (lambda m: m["datasets"].update(mit_bih=None), "datasets.mit_bih is no object"),
+        (lambda m: m["datasets"]["mit_bih"].pop("config"), "datasets.mit_bih.config is missing"),
+        (lambda m: m["datasets"]["mit_bih"]["config"].update(pollution=10), "datasets.mit_bih.config.pollution is"),
+        (lambda m: m["datasets"]["mit_bih"]["settings"].clear(), "datasets.mit_bih.settings.min_same_class is"),
+        (lambda m: m["files"].update({"../x": m["files"][QUERIES]}), "it names a file outside of the release"),
+    ],
+)
+def test_a_manifest_that_lacks_what_all_else_is_looked_up_in(
+    liar: Liar, change: Callable[[dict[str, Any]], object], told: str
+) -> None:
+    liar.state(change)
+    with pytest.raises(ReadbenchError, match=re.escape(told)):
+        liar.problems()
 
 
 def test_wrong_counts_in_the_manifest(liar: Liar) -> None:

@@ -18,6 +18,7 @@ from readbench_data.release.verify.audit import check_audit, check_sizes
 from readbench_data.release.verify.described import check_card, check_croissant
 from readbench_data.release.verify.entries import check_entries, check_pool
 from readbench_data.release.verify.listing import check_listing
+from readbench_data.release.verify.manifest import require_manifest
 from readbench_data.release.verify.report import ERRORS, Check, FileReport, Report
 from readbench_data.release.verify.tables import read_groups
 from readbench_data.store import Store
@@ -30,11 +31,10 @@ def verify(release: Store) -> Report:
     if not release.exists(layout.MANIFEST):
         raise ReadbenchError(f"{release.url()}: no {layout.MANIFEST}: this is not a finished release")
     try:
-        manifest = release.read_json(layout.MANIFEST)
+        found = release.read_json(layout.MANIFEST)
     except ValueError as error:
         raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not JSON ({error})") from error
-    if not isinstance(manifest, dict) or not {"version", "datasets", "files", "config"} <= manifest.keys():
-        raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not the manifest of a release")
+    manifest = require_manifest(found, release.url(layout.MANIFEST))
     check = Check(release, manifest)
     check_listing(check)
     for name, dataset in manifest["datasets"].items():

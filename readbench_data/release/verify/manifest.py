@@ -1,0 +1,46 @@
+"""The manifest itself: whether it has the parts that everything else about a release is looked up in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from readbench_data.errors import ReadbenchError
+
+TOP: Mapping[str, type] = {"version": str, "datasets": dict, "files": dict, "config": dict}
+FILE: Mapping[str, type] = {"sha256": str, "bytes": int, "content_sha256": str}
+BUILT: Mapping[str, type] = {"origin": str, "config": dict, "settings": dict, "shortfall": dict}
+CONFIG: Mapping[str, type] = {"corpus_cap": int, "query_cap": int, "pollution": list}
+SETTINGS: Mapping[str, type] = {"min_same_class": int}
+
+
+def require_manifest(found: object, name: str) -> dict[str, Any]:
+    """What was read from a manifest, if it is one. Raises ``ReadbenchError`` that names what it lacks."""
+    try:
+        manifest = _part(found, TOP, "")
+        for path, file in manifest["files"].items():
+            _part(file, FILE, f"files.{path}")
+            if path.startswith("/") or ".." in path.split("/"):
+                raise ReadbenchError(f"{name}: it names a file outside of the release ({path})")
+        for dataset, told in manifest["datasets"].items():
+            where = f"datasets.{dataset}"
+            if _part(told, {"status": str}, where)["status"] == "ok":
+                _part(told, BUILT, where)
+                _part(told["config"], CONFIG, f"{where}.config")
+                _part(told["settings"], SETTINGS, f"{where}.settings")
+    except _Lacking as lacking:
+        raise ReadbenchError(f"{name}: not the manifest of a release ({lacking})") from None
+    return manifest
+
+
+class _Lacking(Exception):
+    """What is not there or of another kind."""
+
+
+def _part(found: object, kinds: Mapping[str, type], where: str) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise _Lacking(f"{where or 'it'} is no object")
+    for key, kind in kinds.items():
+        if not isinstance(found.get(key), kind):
+            raise _Lacking(f"{f'{where}.{key}' if where else key} is missing or of another kind")
+    return found
