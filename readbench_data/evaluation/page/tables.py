@@ -112,7 +112,7 @@ def metrics_table(board: Leaderboard, macro: list[Row]) -> str:
 def grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int) -> str:
     """NDCG@10 of every method on every dataset at one level, as a heat map."""
     marks = {d: origin_mark(c["origin"], c["partial"]) for (_, d, _), c in cells.items() if c["status"] == "ok"}
-    head = "".join(f"<th>{escape(d)}{marks.get(d, '')}</th>" for d in board.datasets)
+    head = "".join(f"<th>{escape(d).replace('_', '_<wbr>')}{marks.get(d, '')}</th>" for d in board.datasets)
     rows = "".join(
         open_row(row)
         + named(row)
@@ -122,7 +122,7 @@ def grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int],
     )
     opened = " open" if rho == LEVELS[0] else ""
     return (
-        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll" tabindex="0"><table><thead><tr>'
+        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll" tabindex="0"><table class="grid"><thead><tr>'
         f'<th class="left">method</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
     )
 
