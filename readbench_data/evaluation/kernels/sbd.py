@@ -22,6 +22,8 @@ from threadpoolctl import threadpool_limits
 CHUNK = 16
 """Corpus windows of one thread's turn in SBD-D: their cross-spectra stay near the cache."""
 
+PAIRS = 128
+"""Pairs that one call transforms back in SBD-I: enough to hide the call, few enough for the cache."""
 
 FEW_CHANNELS = 4
 """Up to here products of spectra are summed channel by channel; beyond, by matrix products over the channels."""
@@ -43,14 +45,23 @@ def sbd_independent(
     size = fft.next_fast_len(tx + ty - 1, real=True)
     xp = np.ones((nq, channels), bool) if x_present is None else x_present
     yp = np.ones((n, channels), bool) if y_present is None else y_present
-    workers = numba.get_num_threads()
+    spectra_x = fft.rfft(_unit_channels(x, dtype), size, axis=2)
     total = np.zeros((nq, n))
-    for c in range(channels):
-        spectra_x = fft.rfft(_unit(x[:, :, c : c + 1], dtype)[:, :, 0], size, axis=1)
-        spectra_y = fft.rfft(_unit(y[:, :, c : c + 1], dtype)[:, :, 0], size, axis=1, workers=workers).conj()
-        for q in np.flatnonzero(xp[:, c]):
-            ncc = fft.irfft(spectra_y * spectra_x[q], size, axis=1, workers=workers, overwrite_x=True)
-            total[q] += np.where(yp[:, c], 1.0 - _best(ncc, tx, ty), 0.0)
+    threads = numba.get_num_threads()
+    width = max(1, min(PAIRS, -(-n // threads)))
+    height = max(1, PAIRS // width)
+
+    def one(start: int) -> None:
+        corpus = slice(start, start + width)
+        spectra_y = fft.rfft(_unit_channels(y[corpus], dtype), size, axis=2).conj()
+        for c in range(channels):
+            asked = np.flatnonzero(xp[:, c])
+            for queries in (asked[i : i + height] for i in range(0, len(asked), height)):
+                ncc = fft.irfft(spectra_x[c, queries, None] * spectra_y[c], size, axis=2, overwrite_x=True)
+                total[queries, corpus] += np.where(yp[corpus, c], 1.0 - _best(ncc, tx, ty), 0.0)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(one, range(0, n, width)))
     common = xp.astype(np.float64) @ yp.astype(np.float64).T
     return np.divide(total, common, out=np.full((nq, n), np.inf), where=common > 0)
 
@@ -89,6 +100,14 @@ def _unit(windows: np.ndarray, dtype: type) -> np.ndarray:
     scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
     scaled: np.ndarray = windows.astype(dtype) * scale.astype(dtype)
     return scaled
+
+
+def _unit_channels(windows: np.ndarray, dtype: type) -> np.ndarray:
+    """Windows [n, T, C] as [C, n, T], each channel of each divided by its norm; zeros stay zeros."""
+    norm = np.sqrt(np.einsum("ntc,ntc->nc", windows, windows, dtype=np.float64))
+    scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
+    scaled = windows.astype(dtype, copy=False) * scale.astype(dtype)[:, None]
+    return np.ascontiguousarray(scaled.transpose(2, 0, 1))
 
 
 def _best(ncc: np.ndarray, tx: int, ty: int) -> np.ndarray:
