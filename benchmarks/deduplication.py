@@ -3,9 +3,9 @@
     python -m benchmarks deduplication                               random walks in the shapes of five datasets
     python -m benchmarks.deduplication --windows data/mit_bih/pool/*.parquet     windows of a release
 
-Three second versions: 1 % of the entries have other values (and keep their ids and places), 1 % are replaced by other
-windows, 1 % are added. Each is written as a release writes it, as the writer cuts pages by itself (256 KB to 1 MB,
-what ``datasets`` uses), and without content-defined chunking.
+Four second versions: 1 % of the entries have another class, 1 % have other values (both keep ids and places), 1 % are
+replaced by other windows, 1 % are added. Each is written as a release writes it, as the writer cuts pages by itself
+(256 KB to 1 MB, what ``datasets`` uses), and without content-defined chunking.
 
 The store is a simulation of the Hub's: a gear hash over 64 bytes, chunks of 64 KB on average, 8 to 128 KB. ``least``
 is what such a store takes of any format: every window a block of random bytes, as long as a window is in the file.
@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -99,10 +100,11 @@ def as_blocks(length: int) -> Callable[[Sequence[Entry]], bytes]:
 
 
 def compare(name: str, count: int, make: Make) -> None:
-    """Print size and new bytes of the three second versions, for each way to write."""
+    """Print size and new bytes of the four second versions, for each way to write."""
     gone = {int(i) for i in np.random.default_rng(7).choice(count, max(1, count // 100), replace=False)}
     old = [make(i, i) for i in range(count)]
     versions = (
+        [replace(e, class_label="another fault") if i in gone else e for i, e in enumerate(old)],
         [make(i, count + i) if i in gone else e for i, e in enumerate(old)],
         [make(count + i, count + i) if i in gone else e for i, e in enumerate(old)],
         [*old, *(make(count + i, count + i) for i in gone)],
@@ -142,7 +144,7 @@ def main() -> int:
     parser.add_argument("--windows", nargs="+", metavar="FILE", help="entry files of a release, instead of the walks")
     parser.add_argument("--count", type=int, default=20_000, help="windows of the first version (default 20000)")
     wanted = parser.parse_args()
-    print("new MB of a second version with 1 % of the entries revalued, replaced, added")
+    print("new MB of a second version with 1 % of the entries relabelled, revalued, replaced, added")
     if wanted.windows:
         windows = taken(wanted.windows)
         count = min(wanted.count, int(len(windows) / 2))
