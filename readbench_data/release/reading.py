@@ -13,11 +13,10 @@ import pyarrow.parquet as pq
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
+from readbench_data.release.verify.manifest import require_manifest
 
 UNREADABLE: tuple[type[Exception], ...] = (pa.ArrowException, pl.exceptions.PolarsError, OSError)
 """What a damaged Parquet file may raise."""
-
-_PARTS = {"version", "datasets", "files", "config"}
 
 
 def read_manifest(release: Path) -> dict[str, Any]:
@@ -29,9 +28,7 @@ def read_manifest(release: Path) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ReadbenchError(f"{path}: not JSON ({error})") from error
-    if not isinstance(found, dict) or not found.keys() >= _PARTS:
-        raise ReadbenchError(f"{path}: not the manifest of a release")
-    return found
+    return require_manifest(found, str(path))
 
 
 def read_audit(release: Path, dataset: str, columns: Sequence[str]) -> pl.DataFrame:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 from readbench_data.errors import ReadbenchError
 
 TOP: Mapping[str, type] = {"version": str, "datasets": dict, "files": dict, "config": dict}
 FILE: Mapping[str, type] = {"sha256": str, "bytes": int, "content_sha256": str}
-BUILT: Mapping[str, type] = {"origin": str, "config": dict, "settings": dict, "shortfall": dict}
+BUILT: Mapping[str, type] = {"origin": str, "config": dict, "settings": dict, "rule": dict, "shortfall": dict}
 CONFIG: Mapping[str, type] = {"corpus_cap": int, "query_cap": int, "pollution": list}
 SETTINGS: Mapping[str, type] = {"min_same_class": int}
+RULE: Mapping[str, type] = {"name": str, "coverage": Real}
 
 
 def require_manifest(found: object, name: str) -> dict[str, Any]:
@@ -28,6 +30,7 @@ def require_manifest(found: object, name: str) -> dict[str, Any]:
                 _part(told, BUILT, where)
                 _part(told["config"], CONFIG, f"{where}.config")
                 _part(told["settings"], SETTINGS, f"{where}.settings")
+                _part(told["rule"], RULE, f"{where}.rule")
     except _Lacking as lacking:
         raise ReadbenchError(f"{name}: not the manifest of a release ({lacking})") from None
     return manifest
