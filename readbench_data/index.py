@@ -7,7 +7,7 @@ curated recordings only for the windows that are kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -156,7 +156,7 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
     def joined(arrays: Sequence[np.ndarray]) -> pa.Array:
         return pa.array(np.concatenate(arrays), from_pandas=True)
 
-    def listed(lists: Sequence[Sequence[str | None]]) -> pa.Array:
+    def listed(lists: Iterable[Iterable[str | None]]) -> pa.Array:
         return pa.array([item for items in lists for item in items], pa.string())
 
     cells = [(part.stops - part.starts) * len(part.channels) for part in parts]
