@@ -13,6 +13,7 @@ import polars as pl
 from readbench_data.audit import svg, tallies
 from readbench_data.audit.channels import channel_tally, tally_tables
 from readbench_data.audit.facts import Facts, from_release, from_store, is_current
+from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.page import Html, breakable, figure, page, paragraph, scrolling, section, table
 from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.entry import NORMAL, unnest
@@ -50,31 +51,25 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
     audit = read_audit(release, dataset, tallies.COLUMNS)
     manifest = read_manifest(release)
     described = manifest["datasets"][dataset]
-    here = store is not None and is_current(store, manifest, dataset)
-    facts = from_store(store, dataset) if here and store is not None else from_release(release, dataset)
+    lane = store if store is not None and is_current(store, manifest, dataset) else None
     margins = tallies.margins(audit, described["rule"])
     values = _published(release, dataset)
-    variants = _sweep(store, dataset, described, labels) if here and store is not None and labels is not None else None
-    body = [
-        _funnel(audit),
-        _lost(audit),
-        _purity(audit),
-        _borderline(margins, values),
-        _examples(audit, values),
-        _units(audit),
-        _leaks(facts, here),
-        _stretches(store, dataset) if here and store is not None else "",
-        _shortcuts(facts),
-        _sensitivity(variants),
-        _fill(audit),
-        section(
-            "channels",
-            "Channels",
-            tally_tables(channel_tally(store, dataset) if here and store is not None else None),
-            paragraph(CHANNELS, "soft"),
-            _channels(values),
-        ),
-    ]
+    with lane_files(lane, dataset):
+        facts = from_release(release, dataset) if lane is None else from_store(lane, dataset)
+        body = [
+            _funnel(audit),
+            _lost(audit),
+            _purity(audit),
+            _borderline(margins, values),
+            _examples(audit, values),
+            _units(audit),
+            _leaks(facts, lane is not None),
+            "" if lane is None else _stretches(lane, dataset),
+            _shortcuts(facts),
+            _sensitivity(None if lane is None or labels is None else _sweep(lane, dataset, described, labels)),
+            _fill(audit),
+            _channels(None if lane is None else channel_tally(lane, dataset), values),
+        ]
     return page(f"Audit of {dataset}", body, SECTIONS, _lead(manifest, dataset))
 
 
@@ -284,7 +279,8 @@ def _fill(audit: pl.DataFrame) -> str:
     return section("fill", "Fill and sentinels", paragraph(told), table("Filled by file", header, rows, range(1, 6)))
 
 
-def _channels(values: Values) -> str:
+def _channels(tally: pl.DataFrame | None, values: Values) -> str:
     rows = [(breakable(name), *rest) for name, *rest in tallies.channel_rows(list(values.values()))]
     header = ["channel", "windows", "does not move in", "minimum", "mean", "maximum"]
-    return table("Channels of the published windows", header, rows, range(1, 6))
+    published = table("Channels of the published windows", header, rows, range(1, 6))
+    return section("channels", "Channels", tally_tables(tally), paragraph(CHANNELS, "soft"), published)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.trace import Trace, trace
 from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.errors import ReadbenchError
@@ -41,7 +42,8 @@ def explain(
     row = find(release, entry_id)
     manifest = read_manifest(release)
     dataset = manifest["datasets"][row["dataset"]]
-    found = None if store is None else trace(store, manifest, row, values)
+    with lane_files(store, row["dataset"]):
+        found = None if store is None else trace(store, manifest, row, values)
     votes = sorted(row["votes"] or [], key=lambda v: (-v["count"], v["code"]))
     merged: dict[str, int] = {}
     for vote in votes:

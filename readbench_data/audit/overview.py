@@ -9,6 +9,7 @@ import polars as pl
 
 from readbench_data.audit.channels import channel_tally, tally_lines
 from readbench_data.audit.facts import is_current
+from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.words import REASONS
 from readbench_data.entry import NORMAL
 from readbench_data.release.reading import read_audit, read_manifest
@@ -41,7 +42,8 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> dict[st
     reasons = rows.drop_nulls("reason").group_by("outcome", "reason").len().sort("len", "reason", descending=True)
     manifest = read_manifest(release)
     here = store is not None and is_current(store, manifest, dataset)
-    tally = channel_tally(store, dataset) if here and store is not None else None
+    with lane_files(store, dataset):
+        tally = channel_tally(store, dataset) if here and store is not None else None
     return {
         "dataset": dataset,
         "release": manifest["version"],

@@ -131,3 +131,17 @@ def test_pages_of_all_datasets_need_a_folder(lite: Built, tmp_path: Path) -> Non
     (tmp_path / "file").touch()
     ran = readbench("audit", "--html", tmp_path / "file", "--data", lite.data)
     assert (ran.code, "is a file: name a folder" in ran.error) == (2, True)
+
+
+def test_a_damaged_lane_under_a_sound_release(lite: Built, tmp_path: Path) -> None:
+    data = lite.copy(tmp_path / "data", "release", "lanes")
+    for name in ("recordings.parquet", "index.parquet", "channels.parquet"):
+        for path in (data / "lanes" / "ctsr").rglob(name):
+            truncate(path)
+    for words in ((a_query(lite),), ("--dataset", "ctsr"), ("--dataset", "ctsr", "--html", tmp_path / "page.html")):
+        ran = readbench("audit", *words, "--data", data)
+        assert ran.code == 1
+        assert f"{data}/lanes/ctsr: a file of this lane cannot be read" in ran.error
+        assert ran.error.endswith("remove the folder and run `readbench build --dataset ctsr`")
+    other = readbench("audit", a_query(lite, "mit_bih"), "--data", data)
+    assert (other.code, other.err) == (0, "")

@@ -1,0 +1,27 @@
+"""Reading the lane behind a release: a damaged file of it is told in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import polars as pl
+import pyarrow as pa
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.store import Store
+
+
+@contextmanager
+def lane_files(store: Store | None, dataset: str) -> Iterator[None]:
+    """What is read inside is the lane of a dataset: what cannot be read becomes a ``ReadbenchError``."""
+    try:
+        yield
+    except (pa.ArrowInvalid, pl.exceptions.ComputeError, OSError) as error:
+        if store is None:
+            raise
+        place, said = store.url(f"lanes/{dataset}"), str(error).splitlines()[0].rstrip(".")[:120]
+        raise ReadbenchError(
+            f"{place}: a file of this lane cannot be read ({said}): remove the folder and run "
+            f"`readbench build --dataset {dataset}`"
+        ) from error
