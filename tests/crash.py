@@ -2,8 +2,9 @@
 ends by itself; after each, look for anything half-made under a final name. One line of JSON a run on stdout.
 
 Every final name appears by a rename, so the moments are those right before and right after a rename: of a file
-(in every stage), then of a folder (the earlier release put away, the new one put in its place, its publication).
-Each run goes on where the one before it was killed.
+(in every stage), then of a folder (the new release put in the place of the earlier one, its publication). Where two
+folders cannot change places in one step, a rename puts the earlier one away first. Each run goes on where the one
+before it was killed.
 """
 
 from __future__ import annotations
@@ -13,15 +14,21 @@ import json
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import built
 import pyarrow.parquet as pq
 
+from readbench_data import store
+from readbench_data.exchange import exchange
+
 FILES = [("file", place, place % 2 == 0) for place in (1, 2, 3, 4, 5, 6, 8, 13)]
-FOLDERS = [("folder", 1, False), ("folder", 1, True), ("folder", 1, True), ("folder", 2, False), ("folder", 2, True)]
+EXCHANGED = [("folder", 1, False), ("folder", 1, True), ("folder", 2, False), ("folder", 2, True)]
+RENAMED = [("folder", 1, False), ("folder", 1, True), ("folder", 1, True), ("folder", 2, False), ("folder", 2, True)]
 METHODS = ["Random", "ED"]
 
 
@@ -57,7 +64,7 @@ def kill_at(kind: str, place: int, after: bool) -> None:
     def watched(move: Callable[..., Any]) -> Callable[..., Any]:
         def moved(*names: Any, **options: Any) -> Any:
             nonlocal seen
-            it_counts = os.path.isdir(names[0]) == (kind == "folder")
+            it_counts = os.path.isdir(names[0]) == (kind == "folder") and (move is not exchange or can_exchange())
             seen += it_counts
             if it_counts and seen == place and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -68,7 +75,17 @@ def kill_at(kind: str, place: int, after: bool) -> None:
 
         return moved
 
-    os.replace, os.rename = watched(os.replace), watched(os.rename)  # type: ignore[assignment]
+    os.replace, os.rename = watched(os.replace), watched(os.rename)
+    store.exchange = watched(store.exchange)
+
+
+@cache
+def can_exchange() -> bool:
+    """Whether two folders can change places where this runs."""
+    with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
+        for name in ("one", "other"):
+            os.mkdir(os.path.join(folder, name))
+        return exchange(os.path.join(folder, "one"), os.path.join(folder, "other"))
 
 
 def half_made(data: Path) -> list[str]:
@@ -106,7 +123,7 @@ def main(data: str, home: str) -> None:
     with open_instance(data):
         pass  # what it imports, once
 
-    for moment in [*FILES, *FOLDERS, ("never", 0, False)]:
+    for moment in [*FILES, *(EXCHANGED if can_exchange() else RENAMED), ("never", 0, False)]:
         child = os.fork()
         if child == 0:
             kill_at(*moment)
@@ -121,7 +138,13 @@ def main(data: str, home: str) -> None:
         for room in ("release", "published"):
             folder = Path(data) / room / built.VERSION
             versions[room] = built.tree(folder) if folder.exists() else None
-        seen = {"moment": moment, "killed": killed, "code": None if killed else os.WEXITSTATUS(status), **versions}
+        seen = {
+            "moment": moment,
+            "one_step": can_exchange(),
+            "killed": killed,
+            "code": None if killed else os.WEXITSTATUS(status),
+            **versions,
+        }
         print(json.dumps({**seen, "half_made": half_made(Path(data)), "left": built.leftovers(Path(data))}), flush=True)
 
 
