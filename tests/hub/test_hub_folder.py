@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-from collections.abc import Iterator
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,49 @@ def test_a_copy_stopped_anywhere_is_no_version_and_is_gone_on_with(
     assert publish_folder(target, old, "0.1.0") is False
     assert content(target, "0.1.0") == expected(old)
     assert len(sent) == len(expected(old)) - 1 - after, "what was there already is not sent again"
+
+
+def test_killed_at_every_step_of_a_copy_to_a_disk(old: Path, tmp_path: Path) -> None:
+    killed, whole = 0, 0
+    for at in range(100):
+        target = Store(str(tmp_path / "out" / str(at)))
+        child = os.fork()
+        if child == 0:
+            try:
+                _die_at(at)
+                publish_folder(target, old, "0.1.0")
+            finally:
+                os._exit(0)
+        _, status = os.waitpid(child, 0)
+        there = tags(target)
+        assert there in ([], ["0.1.0"])
+        assert not there or content(target, "0.1.0") == expected(old)
+        assert publish_folder(target, old, "0.1.0") is bool(there)
+        assert content(target, "0.1.0") == expected(old)
+        assert target.names("") == [".publishing-0.1.0.lock", "0.1.0"], "nothing is left of the killed run"
+        if not os.WIFSIGNALED(status):
+            break
+        killed, whole = killed + 1, whole + bool(there)
+    assert killed >= 2 * len(expected(old))
+    assert whole == 1, "after the last rename the version is there"
+
+
+def _die_at(step: int) -> None:
+    """Let this process be killed before (even) or after (odd) its n-th rename of a file or folder."""
+    seen = 0
+
+    def watched(move: Callable[..., None]) -> Callable[..., None]:
+        def moved(*names: object) -> None:
+            nonlocal seen
+            for act in (lambda: move(*names), lambda: None):
+                if seen == step:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                seen += 1
+                act()
+
+        return moved
+
+    os.replace, os.rename = watched(os.replace), watched(os.rename)  # type: ignore[assignment]
 
 
 def test_half_a_file_of_a_killed_run_is_not_published(old: Path, tmp_path: Path) -> None:
