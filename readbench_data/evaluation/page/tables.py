@@ -122,8 +122,8 @@ def grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int],
     )
     opened = " open" if rho == LEVELS[0] else ""
     return (
-        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll" tabindex="0"><table class="grid"><thead><tr>'
-        f'<th class="left">method</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
+        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll" tabindex="0"><table class="grid">'
+        f'<thead><tr><th class="left">method</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
     )
 
 
