@@ -19,11 +19,11 @@ import numpy as np
 from scipy import fft
 from threadpoolctl import threadpool_limits
 
-CHUNK = 16
+CHUNK = 32
 """Corpus windows of one thread's turn in SBD-D: their cross-spectra stay near the cache."""
 
-PAIRS = 128
-"""Pairs that one call transforms back in SBD-I: enough to hide the call, few enough for the cache."""
+PAIRS = 192
+"""Pairs that one call transforms back: enough to hide the call, few enough for the cache."""
 
 FEW_CHANNELS = 4
 """Up to here products of spectra are summed channel by channel; beyond, by matrix products over the channels."""
@@ -78,16 +78,21 @@ def sbd_dependent(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> np.
 
     def one(start: int) -> None:
         part = fft.rfft(_unit(y[start : start + CHUNK], dtype), size, axis=1)
-        if few:  # [C, nq, F] and [C, m, F]: a pass over the pairs for each channel
+        if few:  # [C, nq, F] and [C, m, F]: a pass over the pairs for each channel, few pairs at a time
             spectra_y = np.ascontiguousarray(part.conj().transpose(2, 0, 1))
-            cross = spectra_x[0][:, None] * spectra_y[0]
-            for a, b in zip(spectra_x[1:], spectra_y[1:], strict=True):
-                cross += a[:, None] * b
+            step = max(1, PAIRS // len(part))
+            for asked in (slice(i, i + step) for i in range(0, nq, step)):
+                cross = spectra_x[0, asked, None] * spectra_y[0]
+                for a, b in zip(spectra_x[1:], spectra_y[1:], strict=True):
+                    cross += a[asked, None] * b
+                shifted(cross, asked, start)
         else:  # [F, nq, C] and [F, C, m]: a matrix product for each frequency
             spectra_y = np.ascontiguousarray(part.conj().transpose(1, 2, 0))
-            cross = np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0))
+            shifted(np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0)), slice(nq), start)
+
+    def shifted(cross: np.ndarray, asked: slice, start: int) -> None:
         ncc = fft.irfft(cross, size, axis=2, overwrite_x=True)
-        out[:, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
+        out[asked, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
 
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(numba.get_num_threads()) as pool:
         list(pool.map(one, range(0, n, CHUNK)))
