@@ -110,10 +110,10 @@ def test_results_the_harness_did_not_write_are_told_so(
 
 def test_answers_that_follow_the_order_of_the_corpus_are_named(noise: Path, tmp_path: Path) -> None:
     folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
-    run(folder, noise, tmp_path / "out", limits=QUICK)
+    rows = run(folder, noise, tmp_path / "out", limits=QUICK).rows
+    assert set(rows["status"]) == {"ok"}, rows["reason"][0]
     found = verify(folder, noise, QUICK)
-    assert found
-    assert any("the answers depend on the order of the corpus, so let ties be decided" in line for line in found)
+    assert any("the answers depend on the order of the corpus, so let ties" in line for line in found), found
 
 
 def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, tmp_path: Path) -> None:
