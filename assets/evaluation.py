@@ -135,7 +135,7 @@ def _leaderboard() -> dg.AssetsDefinition:
         deps=[EVALUATION],
         group_name=GROUP,
         kinds={"markdown"},
-        code_version=code_version("readbench_data.evaluation.leaderboard"),
+        code_version=code_version("readbench_data.evaluation.board_files"),
         check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
         description="Macro NDCG@10 at 0, 10 and 20 % Normal with intervals, what may be claimed, and NDCG@10 per "
         "dataset; as text, Markdown, Parquet and one self-contained page.",
@@ -143,9 +143,10 @@ def _leaderboard() -> dg.AssetsDefinition:
     def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
         from assets.evaluation_figures import critical_difference, macro_by_level
         from readbench_data.evaluation import leaderboard as make
+        from readbench_data.evaluation.board_files import board_files
 
         board = make(release_folder(workspace), evaluation_folder(workspace))
-        files = board.files()
+        files = board_files(board)
         for kind, content in files.items():
             workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
         macro = board.macro()

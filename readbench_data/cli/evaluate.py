@@ -59,6 +59,7 @@ def evaluate(
 
     from readbench_data.evaluation import evaluate as run
     from readbench_data.evaluation import leaderboard as make
+    from readbench_data.evaluation.board_text import to_text
     from readbench_data.evaluation.pruning import prune_shared
     from readbench_data.evaluation.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.submission import run as run_submission
@@ -80,7 +81,7 @@ def evaluate(
         except ReadbenchError as error:  # what is wrong with one submission does not stop the others
             refused.append(str(error))
     prune_shared(out, [folder, *known_releases(data)])
-    click.echo(make(folder, out).to_text().rstrip())
+    click.echo(to_text(make(folder, out)).rstrip())
     if results:
         rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
         failed = rows.filter(pl.col("status") == "failed").select("method", "dataset", "reason")
@@ -101,16 +102,17 @@ def evaluate(
 def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
     """Show the scores that are stored for a release."""
     from readbench_data.evaluation import leaderboard as make
-    from readbench_data.evaluation.leaderboard import replace
+    from readbench_data.evaluation.board_files import board_files, replace
+    from readbench_data.evaluation.board_text import to_markdown, to_text
 
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board.files() if html or parquet else {}
+    files = board_files(board) if html or parquet else {}
     for kind, path in (("html", html), ("parquet", parquet)):
         if path:
             replace(Path(path), files[kind])
             click.echo(f"wrote {path}")
     if not files:
-        click.echo((board.to_markdown() if markdown else board.to_text()).rstrip())
+        click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
 
 
 def _progress(line: str) -> None:

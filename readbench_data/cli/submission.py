@@ -83,13 +83,14 @@ def run(
 ) -> None:
     """Rank every query with the method in FOLDER and write its results.json; it joins the leaderboard."""
     from readbench_data.evaluation import leaderboard
+    from readbench_data.evaluation.board_text import to_text
     from readbench_data.evaluation.submission import Limits
     from readbench_data.evaluation.submission import run as rank
 
     where, out = find_release(data, release), evaluation_folder(data)
     mode = "strict" if strict else "official"
     result = rank(folder, where, out, mode, list(datasets) or None, Limits(seconds, memory), progress=progress)
-    click.echo(leaderboard(where, out).to_text().rstrip())
+    click.echo(to_text(leaderboard(where, out)).rstrip())
     failed = (
         result.rows.filter(result.rows["status"] == "failed")
         .select("dataset", "rho", "reason")

@@ -8,7 +8,7 @@
 ``ties``          scores to an order, ``metrics`` what an order is worth, ``chance`` what a random one is worth
 ``protocol``      every method on every dataset at every level
 ``store``         rankings and scores, one file a unit; ``results`` rows out of them; ``pruning`` of what is not used
-``leaderboard``   the table
+``leaderboard``   the table; ``board_text``, ``page`` and ``board_files`` are its forms
 """
 
 from readbench_data.evaluation.leaderboard import Leaderboard, leaderboard

@@ -1,9 +1,8 @@
-"""The leaderboard: what is stored for a release, as one table. Text here; the page is in ``page``."""
+"""The leaderboard: what is stored for a release, as one table. Its forms: ``board_text``, ``page``, ``board_files``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 PRIMARY = ("ndcg", 10)
 """READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
-
-FILE_KINDS = ("txt", "md", "html", "parquet")
 
 MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
 
@@ -121,76 +118,6 @@ class Leaderboard:
             values.setdefault(method, {})[dataset] = value
         return compare(values)
 
-    def to_html(self) -> str:
-        """One self-contained page."""
-        from readbench_data.evaluation.page import build_page
-
-        return build_page(self)
-
-    def to_markdown(self) -> str:
-        """The macro table as Markdown, with banner and marks."""
-        varying = [f"varying{v}" for v in LEVELS]
-        head = ["method", "supervision", *(f"{v} %" for v in LEVELS), "datasets", *(f"{v} %*" for v in LEVELS)]
-        lines = [f"**{self.banner}**", ""] if self.banner else []
-        lines += [f"NDCG@10 on release {self.version}: the mean over queries, then over datasets.", ""]
-        lines += ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
-        for row in self.macro().iter_rows(named=True):
-            numbers = [_number(row[f"rho{v}"]) for v in LEVELS]
-            star = [_number(row[v]) for v in varying]
-            name = shown_name(row).replace("|", "\\|")
-            cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(self.datasets)}", *star]
-            lines.append("| " + " | ".join(cells) + " |")
-        lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
-        lines += [f"- {d}: {mark}" for d, mark in self.marks().items()]
-        return "\n".join(lines) + "\n"
-
-    def files(self) -> dict[str, bytes]:
-        """By ending: ``txt``, ``md``, ``html`` (the page) and ``parquet`` (all rows)."""
-        table = BytesIO()
-        self.result.rows.write_parquet(table)
-        texts = {"txt": self.to_text(), "md": self.to_markdown(), "html": self.to_html()}
-        return {kind: text.encode() for kind, text in texts.items()} | {"parquet": table.getvalue()}
-
-    def write(self, folder: Path) -> list[Path]:
-        """:meth:`files` as ``leaderboard.<ending>`` in ``folder``; their paths."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for kind, content in self.files().items():
-            replace(folder / f"leaderboard.{kind}", content)
-        return [folder / f"leaderboard.{kind}" for kind in FILE_KINDS]
-
-    def to_text(self) -> str:
-        """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
-        macro = self.macro()
-        if macro.is_empty():
-            return f"release {self.version}: no results are stored; run `readbench evaluate` first\n"
-        total = len(self.datasets)
-        lines = [f"*** {self.banner} ***", ""] if self.banner else []
-        lines += [f"release {self.version}: NDCG@10, mean over queries, then over datasets", ""]
-        head = ["method", "supervision", "0 %", "10 %", "20 %", "datasets"]
-        varying = any("same corpus" in m for m in self.marks().values())
-        head += ["0 %*", "10 %*", "20 %*"] if varying else []
-        body = [
-            [shown_name(r), r["supervision"] or "", *(_number(r[f"rho{v}"]) for v in LEVELS), f"{r['n']}/{total}"]
-            + ([_number(r[f"varying{v}"]) for v in LEVELS] if varying else [])
-            for r in macro.iter_rows(named=True)
-        ]
-        lines += _table(head, body)
-        lines += ["* without datasets whose corpus is the same at all levels"] if varying else []
-        cells = {(m, d, r): v for m, d, r, v in self.cells().select("method", "dataset", "rho", "value").iter_rows()}
-        short = _short_names(self.datasets)
-        for rho in LEVELS:
-            lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
-            lines += _table(
-                ["method", *short],
-                [[m, *(_number(cells.get((m, d, rho))) for d in self.datasets)] for m in macro["method"]],
-            )
-        lines += ["", "data"]
-        marks = self.marks()
-        lines += [f"  {s:8}{d:20}{marks.get(d, 'not evaluated')}" for s, d in zip(short, self.datasets, strict=True)]
-        failures = self.failures()
-        lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
-        return "\n".join(lines) + "\n"
-
 
 def leaderboard(release: Path, out: Path) -> Leaderboard:
     """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
@@ -202,31 +129,3 @@ def shown_name(row: dict[str, Any]) -> str:
     """A method's name, with how it was run where that is less than a submission's strict run in a jail."""
     usual = row["harness"] in (None, "strict, isolated")
     return str(row["method"]) if usual else f"{row['method']} ({row['harness']})"
-
-
-def replace(path: Path, content: bytes) -> None:
-    """Write a file so that its name never holds a half-written one."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _short_names(names: tuple[str, ...]) -> list[str]:
-    """At most seven characters each, all different."""
-    cut = [n[:7] for n in names]
-    return [c if cut.count(c) == 1 else f"{c[:5]}{i:02d}" for i, c in enumerate(cut)]
-
-
-def _table(head: list[str], body: list[list[str]]) -> list[str]:
-    widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
-    text = [i for i, h in enumerate(head) if h in ("method", "supervision")]
-
-    def line(row: list[str]) -> str:
-        cells = (c.ljust(w) if i in text else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
-        return "  ".join(cells).rstrip()
-
-    return [line(head), line(["-" * w for w in widths]), *(line(r) for r in body)]

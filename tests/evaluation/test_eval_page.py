@@ -13,7 +13,8 @@ import polars as pl
 import pytest
 
 from readbench_data.evaluation import evaluate, leaderboard
-from readbench_data.evaluation.page import tables
+from readbench_data.evaluation.board_files import write_board
+from readbench_data.evaluation.page import build_page, tables
 from readbench_data.evaluation.page.figures import Line, cost_svg, pollution_svg
 
 METHODS = ["Random", "ED", "SBD-I", "Features+NR", "ED+GPC"]
@@ -33,7 +34,7 @@ def built(build: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 
 def test_the_page_needs_nothing_from_outside(built: tuple[Path, Path]) -> None:
-    page = leaderboard(*built).to_html()
+    page = build_page(leaderboard(*built))
     assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
     assert "http" not in page
     assert "<script>alert" not in page
@@ -42,7 +43,7 @@ def test_the_page_needs_nothing_from_outside(built: tuple[Path, Path]) -> None:
 
 def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path]) -> None:
     board = leaderboard(*built)
-    page = board.to_html()
+    page = build_page(board)
     assert "built from miniatures: not READ-Bench results" in page
     for row in board.macro().iter_rows(named=True):
         assert f"{row['rho0']:.3f}" in page
@@ -55,7 +56,7 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
 
 def test_every_figure_has_a_text_alternative_that_tells_what_it_shows(built: tuple[Path, Path]) -> None:
     board = leaderboard(*built)
-    labels = re.findall(r'<svg[^>]*role="img" aria-label="([^"]+)"', board.to_html())
+    labels = re.findall(r'<svg[^>]*role="img" aria-label="([^"]+)"', build_page(board))
     assert len(labels) == 5
     ranks = board.comparison(0).test
     assert ranks is not None
@@ -67,7 +68,7 @@ def test_every_figure_has_a_text_alternative_that_tells_what_it_shows(built: tup
 
 
 def test_marks_say_where_the_numbers_come_from(built: tuple[Path, Path]) -> None:
-    page = leaderboard(*built).to_html()
+    page = build_page(leaderboard(*built))
     assert "<th>d0°</th><th>d1†</th>" in page
     assert "<td>4/5°†</td>" in page
     assert re.search(r'data-dataset="d1" data-rho="0"[^>]*>[\d.]+†<', page)
@@ -80,7 +81,7 @@ def test_ink_of_the_heat_map_has_contrast_enough(built: tuple[Path, Path]) -> No
         share = grey / 255
         return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
-    seen = re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', leaderboard(*built).to_html())
+    seen = re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', build_page(leaderboard(*built)))
     every = [tables._heat({"value": v / 100, "origin": None, "partial": False}, "m", "d", 0) for v in range(101)]
     seen += [re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', cell)[0] for cell in every]
     assert len(seen) > 101
@@ -101,7 +102,7 @@ def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
 
 
 def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
-    page = leaderboard(*built).to_html()
+    page = build_page(leaderboard(*built))
     found = re.search(r'id="per-query">(.*?)</script>', page)
     assert found is not None
     data = json.loads(found.group(1))
@@ -114,7 +115,7 @@ def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
 
 
 def test_written_files(built: tuple[Path, Path], tmp_path: Path) -> None:
-    paths = leaderboard(*built).write(tmp_path / "board")
+    paths = write_board(leaderboard(*built), tmp_path / "board")
     assert [p.suffix for p in paths] == [".txt", ".md", ".html", ".parquet"]
     assert "Features+NR" in paths[1].read_text()
     assert pl.read_parquet(paths[3]).equals(leaderboard(*built).result.rows)
@@ -135,7 +136,7 @@ def test_a_browser_runs_the_page_without_errors(built: tuple[Path, Path], tmp_pa
     click = f"document.querySelector('td.heat button').click();document.title=dialog.open+' '+{rows}"
     watch = "<script>window.onerror=(m)=>{document.body.dataset.error=m}</script></head>"
     html = (
-        leaderboard(*built).to_html().replace("</head>", watch).replace("</body>", f"<script>{click}</script></body>")
+        build_page(leaderboard(*built)).replace("</head>", watch).replace("</body>", f"<script>{click}</script></body>")
     )
     page.write_text(html)
     command = [

@@ -12,6 +12,7 @@ import pytest
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation import evaluate, evaluate_methods, leaderboard, method_names
+from readbench_data.evaluation.board_text import to_text
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.metrics import n_relevant, random_expectation
@@ -110,7 +111,7 @@ def test_a_failing_method_is_a_row_and_the_others_go_on(release: Path, tmp_path:
     assert set(failed["reason"]) == {"RuntimeError: sensor on fire"}
     board = leaderboard(release, tmp_path)
     assert board.macro()["method"].to_list() == ["ED", "Broken"]  # what has no value is last, never first
-    assert "Broken on waves at 0 %: RuntimeError: sensor on fire" in board.to_text()
+    assert "Broken on waves at 0 %: RuntimeError: sensor on fire" in to_text(board)
 
 
 def test_scores_that_are_not_numbers_fail(release: Path) -> None:
@@ -181,9 +182,9 @@ def test_the_text_board_marks_what_a_reader_must_know(build: object, tmp_path: P
     mini.manifest["origin"] = "miniature"
     part.manifest.update(origin="mirror", partial=True)
     root = build.write(tmp_path / "r", {"waves": mini, "plain": part})  # type: ignore[attr-defined]
-    assert "no results are stored" in leaderboard(root, tmp_path).to_text()
+    assert "no results are stored" in to_text(leaderboard(root, tmp_path))
     evaluate(root, tmp_path, ["Random", "ED"])
-    text = leaderboard(root, tmp_path).to_text()
+    text = to_text(leaderboard(root, tmp_path))
     assert text.startswith("*** built from miniatures: not READ-Bench results ***")
     assert "mirror, partial data, no Normal windows: same corpus at all levels" in text
     assert "2/2" in text

@@ -12,6 +12,8 @@ import pytest
 
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation import evaluate, leaderboard
+from readbench_data.evaluation.board_text import to_markdown, to_text
+from readbench_data.evaluation.page import build_page
 from readbench_data.evaluation.submission import Limits, can_isolate, harness, new, run, sandbox, validate, verify
 from readbench_data.evaluation.submission.masking import masked_item, masked_query
 
@@ -39,7 +41,7 @@ def test_the_example_works_when_copied_and_stands_in_the_same_table(release: Pat
     rows = run(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}
     assert (ndcg(rows) or 0) > 0.7
-    text = leaderboard(release, tmp_path / "out").to_text()
+    text = to_text(leaderboard(release, tmp_path / "out"))
     assert "my-method" in text
     said: list[str] = []
     run(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK, progress=said.append)
@@ -219,7 +221,7 @@ def test_a_run_without_isolation_or_in_official_mode_is_marked(
     assert set(rows["status"]) == {"ok"}
     assert json.loads((folder / "results.json").read_text())["isolation"] == "unisolated"
     board = leaderboard(noise, tmp_path / "out")
-    for text in (board.to_text(), board.to_markdown(), board.to_html()):
+    for text in (to_text(board), to_markdown(board), build_page(board)):
         assert "test (official, unisolated)" in text
     with pytest.raises(UsageError, match="unknown mode"):
         run(folder, noise, tmp_path / "out", "lenient")

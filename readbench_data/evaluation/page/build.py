@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterable
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from readbench_data.evaluation.leaderboard import Leaderboard
 from readbench_data.evaluation.page.claims import claims
 from readbench_data.evaluation.page.figures import Line, cost_svg, pollution_svg
 from readbench_data.evaluation.page.tables import (
@@ -23,9 +24,6 @@ from readbench_data.evaluation.page.tables import (
     row_marks,
 )
 from readbench_data.evaluation.release_data import LEVELS
-
-if TYPE_CHECKING:
-    from readbench_data.evaluation.leaderboard import Leaderboard
 
 
 def build_page(board: Leaderboard) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
+from readbench_data.evaluation.leaderboard import Leaderboard, shown_name
 from readbench_data.evaluation.release_data import LEVELS
 from readbench_data.evaluation.statistics.comparison import Comparison
-
-if TYPE_CHECKING:
-    from readbench_data.evaluation.leaderboard import Leaderboard
 
 Row = dict[str, Any]
 
@@ -56,8 +54,6 @@ def open_row(row: Row) -> str:
 
 def named(row: Row) -> str:
     """The method's cell."""
-    from readbench_data.evaluation.leaderboard import shown_name
-
     return f'<th scope="row" class="left">{escape(shown_name(row))}</th>'
 
 
