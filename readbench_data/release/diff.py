@@ -35,7 +35,7 @@ def diff_releases(a: Path, b: Path) -> ReleaseDiff:
     """The difference from the release in folder ``a`` to the one in ``b``."""
     before, after = read_manifest(a), read_manifest(b)
     names = list(dict.fromkeys([*after["datasets"], *before["datasets"]]))
-    absent = {"status": "not in this release"}
+    absent = {"status": "absent"}
     datasets = tuple(
         _dataset(name, a, b, before, after, before["datasets"].get(name, absent), after["datasets"].get(name, absent))
         for name in names
@@ -67,6 +67,8 @@ def _dataset(
     old: dict[str, Any],
     new: dict[str, Any],
 ) -> DatasetDiff:
+    """One dataset. Where one release only has it, its entries came or went with it: no entry needs a reason."""
+    lone = (old["status"] == "ok") != (new["status"] == "ok")
     path = layout.audit(name)
     sides = [_audit(folder, name, path in m["files"]) for folder, m in ((a, before), (b, after))]
     joined = sides[0].join(sides[1], on="entry_id", how="full", suffix="_after", coalesce=True)
@@ -76,15 +78,21 @@ def _dataset(
     was, now = pl.col("set_before").is_not_null(), pl.col("set_after").is_not_null()
     relabelled = pl.col("class_before").ne_missing(pl.col("class_after"))
     both = pl.col("told_before").is_not_null() & pl.col("told_after").is_not_null()
+    came, went = (
+        pl.col("told_before").fill_null("was not cut before"),
+        pl.col("told_after").fill_null("is not cut any more"),
+    )
     parts = [
-        _rows(joined.filter(~was & now), ADDED, pl.col("told_before").fill_null("was not cut before")),
-        _rows(joined.filter(was & ~now), REMOVED, pl.col("told_after").fill_null("is not cut any more")),
+        _rows(joined.filter(~was & now), ADDED, None if lone else came),
+        _rows(joined.filter(was & ~now), REMOVED, None if lone else went),
         _rows(joined.filter((was | now) & both & relabelled), RELABELLED),
         _rows(joined.filter(was & now & (pl.col("set_before") != pl.col("set_after"))), MOVED),
         *_values(name, a, b, before, after, joined),
     ]
     unpublished = joined.filter(~was & ~now & both & relabelled).height
-    return DatasetDiff(name, old["status"], new["status"], pl.concat(parts), unpublished, tuple(_causes(old, new)))
+    reason = (old if old["status"] != "ok" else new).get("reason") if lone else None
+    causes = tuple(_causes(old, new))
+    return DatasetDiff(name, old["status"], new["status"], pl.concat(parts), unpublished, causes, reason)
 
 
 def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:

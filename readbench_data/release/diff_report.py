@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from readbench_data.wording import counted
+
 Bump = Literal["major", "minor", "patch"]
 
 ADDED, REMOVED, RELABELLED, REVALUED, MOVED, REDESCRIBED = KINDS = (
@@ -27,7 +29,8 @@ class DatasetDiff:
     """One dataset. ``changes``: one row a changed entry and kind of change, with ``entry_id, change,
     class_before, class_after, set_before, set_after, why`` (what the other release says of an entry it does not
     publish). ``relabelled_unpublished``: windows published in neither whose class or reason to be dropped differs.
-    ``causes``: settings, sources and status that differ, in words."""
+    ``causes``: settings, sources and status that differ, in words. ``before`` and ``after`` are its status in
+    either, ``reason`` what the release without it says of that (None where it says no more)."""
 
     dataset: str
     before: str
@@ -35,6 +38,19 @@ class DatasetDiff:
     changes: pl.DataFrame
     relabelled_unpublished: int
     causes: tuple[str, ...]
+    reason: str | None = None
+
+    @property
+    def only_in(self) -> Literal["A", "B"] | None:
+        """The one release that has the dataset: ``A`` is the one before, ``B`` the one after."""
+        return None if (self.before == "ok") == (self.after == "ok") else "A" if self.before == "ok" else "B"
+
+    def lone_words(self) -> str:
+        """One line about a dataset that one release only has: how many entries, and why the other has none."""
+        other, status = ("B", self.after) if self.only_in == "A" else ("A", self.before)
+        reason = f" ({self.reason})" if self.reason else ""
+        entries = counted(self.changes.height, "entry", "entries")
+        return f"{self.dataset}: only in {self.only_in} ({entries}); {status.replace('_', ' ')} in {other}{reason}"
 
     def counts(self) -> dict[str, int]:
         """Changed entries by kind; every kind is there."""
@@ -42,7 +58,10 @@ class DatasetDiff:
         return {kind: found.get(kind, 0) for kind in KINDS}
 
     def by_class(self) -> list[tuple[str, str, int]]:
-        """(kind, class, number): ``a -> b`` for a relabelled entry, and the sets for a moved one."""
+        """(kind, class, number): ``a -> b`` for a relabelled entry, and the sets for a moved one. Nothing where one
+        release only has the dataset: all its entries came or went with it."""
+        if self.only_in:
+            return []
         name = pl.coalesce("class_after", "class_before")
         told = (
             pl.when(pl.col("change") == RELABELLED)
@@ -92,15 +111,25 @@ class ReleaseDiff:
         """Datasets in which anything differs."""
         return [d for d in self.datasets if d.changes.height or d.relabelled_unpublished or d.causes]
 
+    def lone(self) -> list[DatasetDiff]:
+        """Datasets that one of the two only has."""
+        return [d for d in self.datasets if d.only_in]
+
     def words(self) -> str:
-        """Plain text: a line for each dataset that differs, its classes and causes below it."""
-        lines = [f"from {self.before} to {self.after}: " + (_total(self.total) or "no entry differs")]
+        """Plain text: a line for each dataset that one release only has; then one for each other dataset that differs,
+        its classes and causes below it."""
+        lone = self.lone()
+        names = (f"{self.before} (A)", f"{self.after} (B)") if lone else (self.before, self.after)
+        lines = [f"from {names[0]} to {names[1]}: " + (_total(self.total) or "no entry differs")]
         lines += [f"  because: {cause}" for cause in self.causes]
+        lines += ["", *(dataset.lone_words() for dataset in lone)] if lone else []
         for dataset in self.changed():
+            if dataset.only_in:
+                continue
             lines += ["", f"{dataset.dataset}: " + (_total(dataset.counts()) or "no entry differs")]
             lines += [f"  {kind:12}{n:>7,}  {name}" for kind, name, n in dataset.by_class()]
-            if dataset.relabelled_unpublished:
-                lines.append(f"  {'relabelled':12}{dataset.relabelled_unpublished:>7,}  windows published in neither")
+            if n := dataset.relabelled_unpublished:
+                lines.append(f"  {'relabelled':12}{n:>7,}  {'window' if n == 1 else 'windows'} published in neither")
             lines += [f"  {n:>7,} {why}" for why, n in dataset.whys().items()]
             lines += [f"  because: {cause}" for cause in dataset.causes]
         if not self.total_changed() and self.files:
@@ -126,6 +155,8 @@ class ReleaseDiff:
             "datasets": {
                 d.dataset: {
                     "status": [d.before, d.after],
+                    "only_in": d.only_in,
+                    "reason": d.reason,
                     "counts": d.counts(),
                     "by_class": [{"change": k, "class": c, "entries": n} for k, c, n in d.by_class()],
                     "why": d.whys(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -159,6 +160,34 @@ def test_a_dataset_that_went_and_came(after: After) -> None:
     assert back.total == only("added", entries)
     assert (gone.proposed_bump(), back.proposed_bump()) == ("major", "minor")
     assert gone.changed()[0].causes == ("status ok -> no_data (the mirror has no folder ctsr)",)
+    line = f"ctsr: only in A ({entries} entries); no data in B (the mirror has no folder ctsr)"
+    text = gone.words()
+    assert [row for row in text.splitlines() if "ctsr" in row] == [line]
+    assert "(A) to " in text
+    assert "any more" not in text, "it is the dataset that went, not its windows"
+    assert f"ctsr: only in B ({entries} entries); no data in A (the mirror has no folder ctsr)" in back.words()
+    told = json.loads(json.dumps(gone.to_json()))["datasets"]["ctsr"]
+    assert (told["only_in"], told["reason"]) == ("A", "the mirror has no folder ctsr")
+    assert (told["counts"]["removed"], told["by_class"], told["why"]) == (entries, [], {})
+    assert len(told["entries"]) == entries
+    page = diff_page(gone)
+    assert f'<td>ctsr</td><td class="n">{entries}</td>' in page
+    assert 'id="ctsr"' not in page, "no section with tables of its classes"
+    assert gone.datasets[0].only_in is None
+
+
+def test_a_dataset_that_one_release_does_not_name(after: After) -> None:
+    after.state(lambda m: m["datasets"].pop("mit_bih"))
+    assert re.search(r"^mit_bih: only in A \([\d,]+ entries\); absent in B$", after.diff().words(), re.MULTILINE)
+
+
+def test_one_of_a_kind_is_told_in_the_singular(after: After) -> None:
+    window = some(after, "pool")
+    chosen = pl.col("entry_id") == window["entry_id"]
+    after.audit(lambda a: a.with_columns(class_label=pl.when(chosen).then(pl.lit("S")).otherwise("class_label")))
+    found = after.diff()
+    assert re.search(r"relabelled +1  window published in neither", found.words())
+    assert "1 window that neither release publishes has another class" in diff_page(found)
 
 
 def test_causes_name_settings_sources_and_code(after: After) -> None:
