@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from readbench_data.audit import svg
-from readbench_data.audit.page import Html, breakable, paragraph, table
+from readbench_data.audit.page import Html, breakable, long_table, paragraph
 from readbench_data.audit.plot import shorten
 from readbench_data.channel_tally import by_channel
 from readbench_data.lane import CHANNELS
@@ -56,7 +56,7 @@ def tally_tables(tally: pl.DataFrame | None) -> str:
     header = ["channel", "recordings", "rows", "missing", "sentinels", "", "filled", "wholly missing in", "constant in"]
     header.append("removed from")
     numeric = [i for i, name in enumerate(header) if name and i]
-    return paragraph(told, "soft") + table("Channels of the recordings", header, rows, numeric)
+    return paragraph(told, "soft") + long_table("Channels of the recordings", header, rows, numeric)
 
 
 def _row(row: dict[str, Any]) -> list[object]:

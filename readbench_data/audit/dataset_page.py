@@ -7,28 +7,31 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from readbench_data.audit import svg, tallies
-from readbench_data.audit.channels import channel_tally, tally_tables
-from readbench_data.audit.facts import Facts, from_release, from_store, is_current
-from readbench_data.audit.lane_files import lane_files
-from readbench_data.audit.page import Html, breakable, figure, page, paragraph, scrolling, section, table
+from readbench_data.audit.channels import SHOWN, tally_tables
+from readbench_data.audit.findings import Findings, Values, find
+from readbench_data.audit.page import (
+    Html,
+    breakable,
+    figure,
+    folded,
+    long_table,
+    page,
+    paragraph,
+    scrolling,
+    section,
+    table,
+)
 from readbench_data.audit.words import ENDINGS, REASONS
-from readbench_data.entry import NORMAL, unnest
-from readbench_data.labeling import LabelMap, Rule
-from readbench_data.lane import SHARD
-from readbench_data.leaks import find_leaks
-from readbench_data.release import layout
-from readbench_data.release.reading import iter_entries, read_audit, read_manifest
-from readbench_data.sensitivity import CHANGES, Variant, sweep
-from readbench_data.shortcuts import find_shortcuts
-from readbench_data.store import Stage, Store
-from readbench_data.stretches import shared_stretches
-
-Values = dict[str, tuple[tuple[str, ...], np.ndarray]]
-"""(channels, values [T][C]) by entry_id."""
+from readbench_data.entry import NORMAL
+from readbench_data.labeling import LabelMap
+from readbench_data.sensitivity import CHANGES, Variant
+from readbench_data.shortcuts import Shortcut
+from readbench_data.store import Store
+from readbench_data.stretches import SharedStretch
+from readbench_data.wording import counted
 
 SECTIONS = (
     ("funnel", "From windows to entries"),
@@ -48,31 +51,27 @@ SECTIONS = (
 def dataset_page(release: Path, dataset: str, store: Store | None = None, labels: LabelMap | None = None) -> str:
     """The page. ``store``: a data root; where it holds the lane that the release came from, leaks are looked for
     among all its windows, and with ``labels`` the sensitivity of the labels is swept."""
-    audit = read_audit(release, dataset, tallies.COLUMNS)
-    manifest = read_manifest(release)
-    described = manifest["datasets"][dataset]
-    lane = store if store is not None and is_current(store, manifest, dataset) else None
-    margins = tallies.margins(audit, described["rule"])
-    values = _published(release, dataset)
-    with lane_files(lane, dataset):
-        facts = from_release(release, dataset) if lane is None else from_store(lane, dataset)
-        body = [
-            _funnel(audit),
-            _lost(audit),
-            _purity(audit),
-            _borderline(margins, values),
-            _examples(audit, values),
-            _units(audit),
-            _leaks(facts, lane is not None),
-            "" if lane is None else _stretches(lane, dataset),
-            _shortcuts(facts),
-            _sensitivity(None if lane is None or labels is None else _sweep(lane, dataset, described, labels)),
-            _fill(audit),
-            _channels(None if lane is None else channel_tally(lane, dataset), values),
-        ]
-    return page(f"Audit of {dataset}", body, SECTIONS, _lead(manifest, dataset))
+    found = find(release, dataset, store, labels)
+    audit, values = found.audit, found.values
+    body = [
+        _funnel(audit),
+        _lost(audit),
+        _purity(audit),
+        _borderline(found.margins, values),
+        _examples(audit, values),
+        _units(audit, dataset),
+        _leaks(found),
+        "" if found.stretches is None else _stretches(found.stretches),
+        _shortcuts(found.shortcuts),
+        _sensitivity(found.variants),
+        _fill(audit),
+        _channels(found.channels, values),
+    ]
+    return page(f"Audit of {dataset}", body, SECTIONS, _lead(found.manifest, dataset))
 
 
+ALIKE, FIRST, UNITS = 3, 4, 200
+"""Borderline windows listed of one kind; examples plotted before the rest is folded away; units listed. All ours."""
 CHANNELS = "Of the published windows; channels that stand still in most windows come first."
 
 
@@ -87,28 +86,6 @@ def _lead(manifest: dict[str, Any], dataset: str) -> str:
     told = f"Release {manifest['version']}, seed {manifest['seed']}. Rule {rule['name']}; windows: {cut}."
     warn = "Built from a miniature: a generated stand-in, not READ-Bench." if described["origin"] == "miniature" else ""
     return paragraph(told, "soft") + (paragraph(warn, "warn") if warn else "")
-
-
-def _published(release: Path, dataset: str) -> Values:
-    found: Values = {}
-    for file in (layout.QUERIES, *layout.corpus_files(20)):
-        path = layout.data(dataset, file)
-        if (release / path).is_file():
-            for rows in iter_entries(release, path, ["entry_id", "channels", "ts_values"]):
-                names, channels = rows["entry_id"].to_pylist(), rows["channels"].to_pylist()
-                for name, own, window in zip(names, channels, unnest(rows["ts_values"]), strict=True):
-                    found[name] = tuple(own), window
-    return found
-
-
-def _sweep(store: Store, dataset: str, described: dict[str, Any], labels: LabelMap) -> list[Variant]:
-    stage = Stage(store, dataset, "recordings")
-    record = stage.current()
-    if record is None:
-        return []
-    rule = Rule(described["rule"]["name"], described["rule"]["coverage"], described["rule"]["normal_purity"])
-    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
-        return sweep(stream, labels, rule, described["settings"]["length"], described["settings"]["stride"])
 
 
 def _funnel(audit: pl.DataFrame) -> str:
@@ -131,7 +108,7 @@ def _funnel(audit: pl.DataFrame) -> str:
     told += f"{total['corpus']:,} are in the corpus at the highest pollution, {total['queries']:,} are queries."
     right = [i for i, name in enumerate(header) if name and i]
     return section(
-        "funnel", SECTIONS[0][1], paragraph(told), table("Windows of each class by stage", header, rows, right)
+        "funnel", SECTIONS[0][1], paragraph(told), long_table("Windows of each class by stage", header, rows, right)
     )
 
 
@@ -151,22 +128,33 @@ def _purity(audit: pl.DataFrame) -> str:
 def _borderline(margins: pl.DataFrame, values: Values) -> str:
     if not margins.height:
         return section("borderline", "Borderline windows", paragraph("Every labelled window is pure."))
-    shown = margins.filter(pl.col("entry_id").is_in(list(values))).head(6)
+    published = tallies.unlike(margins.filter(pl.col("entry_id").is_in(list(values))), 2)
     plots = [
         figure(
             svg.window(values[name][1], values[name][0], f"{label}, {told}"),
-            f"{label}, {outcome}: {told}. {name}",
+            f"{label}, next {other or '-'}, {outcome}: {told}. {name}",
         )
-        for name, label, outcome, _, told in shown.iter_rows()
+        for name, label, other, outcome, _, told, _ in published.head(6).iter_rows()
     ]
-    listed = [(n, c, o, f"{100 * m:.1f} %", t) for n, c, o, m, t in margins.head(20).iter_rows()]
+    listed = [
+        (n, c, other, o, f"{100 * m:.1f} %", t, alike)
+        for n, c, other, o, m, t, alike in tallies.unlike(margins, ALIKE).head(20).iter_rows()
+    ]
+    told = f"{counted(margins.height, 'labelled window')} with votes of more than one class, those closest to another "
+    told += f"label first. The list has at most {ALIKE} of the same class, next class and margin; its last column says "
+    told += "how many such windows there are. Plots are of published ones."
+    header = ["entry_id", "class", "next class", "outcome", "margin", "votes", "windows like it"]
     return section(
         "borderline",
         "Borderline windows",
-        paragraph("Labelled windows closest to another label. Plots are of published ones.", "soft"),
-        f'<div class="grid">{"".join(plots)}</div>',
-        table("Closest to the threshold", ["entry_id", "class", "outcome", "margin", "votes"], listed, [3]),
+        paragraph(told, "soft"),
+        folded(f"Plots of {counted(len(plots), 'borderline window')}", _grid(plots)) if plots else "",
+        long_table("Closest to the threshold", header, listed, [4, 6]),
     )
+
+
+def _grid(plots: Sequence[str]) -> str:
+    return f'<div class="grid">{"".join(plots)}</div>'
 
 
 def _examples(audit: pl.DataFrame, values: Values) -> str:
@@ -179,47 +167,61 @@ def _examples(audit: pl.DataFrame, values: Values) -> str:
                 name = own["entry_id"][0]
                 channels, window = values[name]
                 plots.append(figure(svg.window(window, channels, f"{label}, {outcome}"), f"{label}, {outcome}: {name}"))
-    return section("examples", "Examples", f'<div class="grid">{"".join(plots)}</div>')
+    rest = plots[FIRST:]
+    more = folded(f"Plots of {counted(len(rest), 'more window')}", _grid(rest)) if rest else ""
+    return section("examples", "Examples", _grid(plots[:FIRST]), more)
 
 
-def _units(audit: pl.DataFrame) -> str:
+def _units(audit: pl.DataFrame, dataset: str) -> str:
     rows = tallies.unit_rows(audit)
-    total = audit["unit"].n_unique()
+    every = tallies.units(audit)
     told = (
-        f"{len(rows)} of {total:,} units, each from its first window to its last, named with its side. "
+        f"{len(rows)} of {counted(every.height, 'unit')}, each from its first window to its last, named with its side. "
         "A tall box is a fault, a low one Normal, a line a dropped window."
     )
     picture = svg.lanes(rows, "Timeline of units")
-    return section("units", "Units", figure(scrolling("Units", picture), told))
-
-
-def _leaks(facts: Facts, here: bool) -> str:
-    report = find_leaks(facts)
-    rows = [
-        (f.count, f.what, "yes" if f.sure else "no", Html("<br>".join(_code(e) for e in f.examples[:6])))
-        for f in report.findings
-    ]
-    scope = "all windows considered" if here else "the published windows; the lane is not in this data root"
+    columns = ["unit", "side", "windows", "dropped", "normal", "faults"]
+    listed = [(breakable(name), *rest) for name, *rest in every.head(UNITS).select(columns).iter_rows()]
+    left = every.height - len(listed)
+    more = f"The table has the {UNITS} units with most windows; readbench audit --dataset {dataset} --json has all."
     return section(
-        "leaks",
-        "Leaks",
-        paragraph(f"Looked for among {scope}. Sure leaks stop a build.", "soft"),
-        table("Leak checks", ["found", "what", "sure", "such as"], rows, [0]),
+        "units",
+        "Units",
+        figure(scrolling("Units", picture), told),
+        long_table("All units" if left <= 0 else "Units", columns, listed, range(2, 6)),
+        paragraph(more, "soft") if left > 0 else "",
     )
 
 
-def _stretches(store: Store, dataset: str) -> str:
-    """Rows that two recordings share, whether or not a window was cut there."""
-    stage = Stage(store, dataset, "recordings")
-    record = stage.current()
-    if record is None:
-        return ""
-    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
-        found = shared_stretches(stream)
+def _leaks(found: Findings) -> str:
+    rows = [
+        (f.count, f.what, "yes" if f.sure else "no", Html("<br>".join(_code(e) for e in f.examples[:6])))
+        for f in found.leaks.findings
+    ]
+    scope = "all windows considered" if found.here else "the published windows; the lane is not in this data root"
+    sure = sum(f.count for f in found.leaks.breaches)
+    told = f"Looked for among {scope}. Sure leaks stop a build: {sure or 'none'} found."
+    header = ["found", "what", "sure", "such as"]
+    there, clean = [r for r in rows if r[0]], [r for r in rows if not r[0]]
+    return section(
+        "leaks",
+        "Leaks",
+        paragraph(told, "soft"),
+        table("Leak checks that found something", header, there, [0]) if there else "",
+        folded(
+            f"{counted(len(clean), 'leak check')} that found nothing",
+            table("Leak checks that found nothing", header[:3], [r[:3] for r in clean], [0]),
+        )
+        if clean
+        else "",
+    )
+
+
+def _stretches(found: Sequence[SharedStretch]) -> str:
     rows = [(s.steps, s.a, s.a_start, s.b, s.b_start) for s in found]
     header = ["steps", "recording", "from step", "and recording", "from step "]
     told = "No two recordings share a stretch of rows." if not rows else "The longest stretch of each two recordings."
-    shown = table("Stretches that two recordings share", header, rows, [0, 2, 4]) if rows else ""
+    shown = long_table("Stretches that two recordings share", header, rows, [0, 2, 4]) if rows else ""
     return f"<h3>Shared stretches</h3>{paragraph(told, 'soft')}{shown}"
 
 
@@ -227,8 +229,7 @@ def _code(text: str) -> str:
     return f"<code>{escape(text)}</code>"
 
 
-def _shortcuts(facts: Facts) -> str:
-    found = find_shortcuts(facts)
+def _shortcuts(found: Sequence[Shortcut]) -> str:
     rows = [(s.trait, s.says, f"{s.ndcg:.3f}", f"{s.random:.3f}", f"{s.error:.3f}", s.clear) for s in found]
     told = "NDCG@10 of ranking the corpus by one trait that should carry no information of the class."
     header = ["trait", "nearest by", "NDCG@10", "random", "standard error", "beats random clearly"]
@@ -254,33 +255,33 @@ def _sensitivity(variants: Sequence[Variant] | None) -> str:
 
 
 def _fill(audit: pl.DataFrame) -> str:
-    by_file = (
-        audit.group_by("source_file")
-        .agg(
-            pl.len().alias("windows"),
-            (pl.col("filled_fraction") > 0).sum().alias("touched"),
-            pl.col("filled_fraction").mean().alias("mean"),
-            pl.col("filled_fraction").max().alias("most"),
-            pl.col("sentinel_count").sum().alias("sentinels"),
-        )
-        .filter((pl.col("touched") > 0) | (pl.col("sentinels") > 0))
-        .sort("mean", "sentinels", "source_file", descending=[True, True, False])
-    )
+    by_file = tallies.fill(audit)
     rows = [
         (breakable(name), n, touched, f"{100 * mean:.2f} %", f"{100 * most:.2f} %", sentinels)
         for name, n, touched, mean, most, sentinels in by_file.head(30).iter_rows()
     ]
     touched = int((audit["filled_fraction"] > 0).sum())
-    told = f"{touched:,} of {audit.height:,} windows hold a filled cell."
+    told = f"{touched:,} of {counted(audit.height, 'window')} {'holds' if touched == 1 else 'hold'} a filled cell."
     if not rows:
         return section("fill", "Fill and sentinels", paragraph(told))
-    told += f" The {len(rows)} source files with most of them:"
+    told += f" The {counted(len(rows), 'source file')} with most of them:"
     header = ["source file", "windows", "with filled cells", "mean filled", "most filled", "sentinels masked"]
-    return section("fill", "Fill and sentinels", paragraph(told), table("Filled by file", header, rows, range(1, 6)))
+    return section(
+        "fill", "Fill and sentinels", paragraph(told), long_table("Filled by file", header, rows, range(1, 6))
+    )
 
 
 def _channels(tally: pl.DataFrame | None, values: Values) -> str:
-    rows = [(breakable(name), *rest) for name, *rest in tallies.channel_rows(list(values.values()))]
+    every = tallies.channel_stats(list(values.values()))
+    rows = [
+        (
+            breakable(c["channel"]),
+            c["windows"],
+            f"{100 * c['still'] / c['windows']:.0f} %",
+            *(f"{c[name]:.5g}" for name in ("minimum", "mean", "maximum")),
+        )
+        for c in every[:SHOWN]
+    ]
     header = ["channel", "windows", "does not move in", "minimum", "mean", "maximum"]
-    published = table("Channels of the published windows", header, rows, range(1, 6))
+    published = long_table("Channels of the published windows", header, rows, range(1, 6))
     return section("channels", "Channels", tally_tables(tally), paragraph(CHANNELS, "soft"), published)

@@ -94,7 +94,8 @@ def _side(release: Path, row: dict[str, Any], dataset: dict[str, Any]) -> str | 
     queries = units.filter(pl.col("side") == "query").height
     if units.height == 1:
         return f"it is the only unit with {row['class_label']}, and a class never leaves the corpus empty"
-    return f"{how}; {queries} of the {units.height} units with {row['class_label']} are on the query side"
+    stand = "is" if queries == 1 else "are"
+    return f"{how}; {queries} of the {units.height} units with {row['class_label']} {stand} on the query side"
 
 
 def _draw(release: Path, row: dict[str, Any]) -> dict[str, int] | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from readbench_data.audit.dataset_page import dataset_page
-from readbench_data.audit.page import Html, page, paragraph, section, table
+from readbench_data.audit.page import Html, breakable, page, paragraph, section, table
 from readbench_data.labeling import LabelMap
 from readbench_data.release.reading import read_manifest
 from readbench_data.store import Store
@@ -42,13 +42,13 @@ def index_page(manifest: Mapping[str, Any]) -> str:
     rows = []
     for name, dataset in manifest["datasets"].items():
         if dataset["status"] != "ok":
-            rows.append([name, dataset["status"], *[None] * 5, dataset["reason"] or ""])
+            rows.append([breakable(name), dataset["status"], *[None] * 5, dataset["reason"] or ""])
             continue
         outcomes, rule = dataset["outcomes"], dataset["rule"]
         considered = sum(outcomes.values())
         rows.append(
             [
-                Html(f'<a href="{name}.html">{name}</a>'),
+                Html(f'<a href="{name}.html">{breakable(name)}</a>'),
                 dataset["origin"],
                 considered,
                 outcomes.get("dropped", 0),
@@ -59,10 +59,11 @@ def index_page(manifest: Mapping[str, Any]) -> str:
             ]
         )
     header = ["dataset", "data", "considered", "dropped", "kept", "corpus", "queries", "rule"]
-    miniature = any(d.get("origin") == "miniature" for d in manifest["datasets"].values())
-    warn = paragraph("Some of it is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
+    miniature = [d["origin"] == "miniature" for d in manifest["datasets"].values() if d["status"] == "ok"]
+    share = "All of it" if all(miniature) else "Some of it"
+    warn = paragraph(f"{share} is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
     return page(
         f"Audit of release {manifest['version']}",
         [section("datasets", "Datasets", table("Windows of every dataset", header, rows, range(2, 7)))],
-        lead=warn if miniature else "",
+        lead=warn if any(miniature) else "",
     )

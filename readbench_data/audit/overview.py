@@ -14,6 +14,7 @@ from readbench_data.audit.words import REASONS
 from readbench_data.entry import NORMAL
 from readbench_data.release.reading import read_audit, read_manifest
 from readbench_data.store import Store
+from readbench_data.wording import counted
 
 OUTCOMES = ("dropped", "pool", "corpus", "query")
 
@@ -63,7 +64,7 @@ def describe_dataset(release: Path, dataset: str, store: Store | None = None) ->
 
 def overview_text(facts: dict[str, Any]) -> str:
     """What :func:`overview` counted, in words, on about one screen."""
-    lines = [f"{facts['dataset']}: {facts['considered']:,} windows considered", ""]
+    lines = [f"{facts['dataset']}: {counted(facts['considered'], 'window')} considered", ""]
     for outcome in OUTCOMES:
         lines.append(f"{outcome:10}{facts['outcomes'][outcome]:>10,}")
         for row in facts["reasons"]:

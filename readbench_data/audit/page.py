@@ -19,7 +19,11 @@ a{color:var(--fault)}a:focus-visible,summary:focus-visible,.scroll:focus-visible
 outline-offset:2px}
 nav ul{display:flex;flex-wrap:wrap;gap:.3rem 1rem;padding:0;margin:.6rem 0;list-style:none}
 .skip{position:absolute;left:-99rem}.skip:focus{left:1rem;top:.5rem;background:var(--paper);padding:.4rem}
-.scroll{overflow-x:auto}
+.scroll{overflow-x:auto;background:linear-gradient(90deg,var(--paper) 40%,transparent) left/2.5rem 100% no-repeat local,
+linear-gradient(270deg,var(--paper) 40%,transparent) right/2.5rem 100% no-repeat local,
+linear-gradient(90deg,rgba(128,128,128,.6),transparent) left/.9rem 100% no-repeat scroll,
+linear-gradient(270deg,rgba(128,128,128,.6),transparent) right/.9rem 100% no-repeat scroll}
+details{margin:.4rem 0}summary{cursor:pointer;color:var(--fault)}
 table{border-collapse:collapse;font-size:.92rem;margin:.4rem 0}
 caption{text-align:left;color:var(--soft);padding:.2rem 0}
 th,td{padding:.25rem .7rem .25rem 0;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
@@ -69,6 +73,21 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[object]],
         caption,
         f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>",
     )
+
+
+FOLDED = 12
+"""Rows from which on :func:`long_table` folds a table. Ours: about a phone's screen."""
+
+
+def long_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[object]], right: Iterable[int] = ()) -> str:
+    """A table, folded away where it has more than ``FOLDED`` rows."""
+    content = table(caption, header, rows, right)
+    return folded(f"{caption} ({len(rows):,} rows)", content) if len(rows) > FOLDED else content
+
+
+def folded(summary: str, content: str) -> str:
+    """HTML that is shown when a person opens it."""
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
 
 
 def scrolling(name: str, content: str) -> str:

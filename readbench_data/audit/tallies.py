@@ -55,11 +55,13 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
 
 
 def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
-    """How far each labelled window is from another label, nearest first: ``entry_id, class_label, outcome, margin,
-    told``. The margin is a share of the votes, or of the event where the short-fault rule gave the label."""
+    """How far each labelled window is from another label, nearest first: ``entry_id, class_label, next_class, outcome,
+    margin, told``. ``next_class`` has most votes of all others (all are named where some tie). The margin is a share of
+    the votes, or of the event where the short-fault rule gave the label."""
     labelled = audit.filter(pl.col("class_label").is_not_null())
     normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
-    sums = labelled.join(vote_sums(labelled), on="entry_id").with_columns(
+    sums = labelled.join(vote_sums(labelled), on="entry_id").join(_next_classes(labelled), on="entry_id", how="left")
+    sums = sums.with_columns(
         total=pl.col("fault_votes") + pl.col("normal_votes"),
         other=pl.when(normal).then("other_votes").otherwise(pl.max_horizontal("other_votes", "normal_votes")),
     )
@@ -78,7 +80,46 @@ def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
         )
         .filter(pl.col("margin") < 1)
         .sort("margin", "entry_id")
-        .select("entry_id", "class_label", "outcome", "margin", "told")
+        .select("entry_id", "class_label", "next_class", "outcome", "margin", "told")
+    )
+
+
+def _next_classes(labelled: pl.DataFrame) -> pl.DataFrame:
+    """``entry_id, next_class`` of the windows in which another class than their own has a vote."""
+    votes = (
+        labelled.select("entry_id", own="class_label", vote="votes")
+        .explode("vote", empty_as_null=True)
+        .with_columns(voted=pl.col("vote").struct.field("class_label"), n=pl.col("vote").struct.field("count"))
+        .filter(pl.col("voted") != pl.col("own"))
+        .group_by("entry_id", "voted")
+        .agg(pl.col("n").sum())
+    )
+    most = votes.filter(pl.col("n") == pl.col("n").max().over("entry_id")).sort("entry_id", "voted")
+    return most.group_by("entry_id").agg(next_class=pl.col("voted").str.join(" or "))
+
+
+def unlike(margins: pl.DataFrame, each: int) -> pl.DataFrame:
+    """At most ``each`` windows of equal class, next class and margin (to 0.1 %), in the order given, with ``alike``:
+    how many such windows there are."""
+    same = ["class_label", "next_class", pl.col("margin").mul(1000).round()]
+    counted = margins.with_columns(alike=pl.len().over(same), place=pl.int_range(pl.len()).over(same))
+    return counted.filter(pl.col("place") < each).drop("place")
+
+
+def units(audit: pl.DataFrame) -> pl.DataFrame:
+    """Every unit, most windows first: ``unit, side, windows, dropped, normal, faults, classes`` (of the kept ones)."""
+    kept, normal = pl.col("outcome") != "dropped", pl.col("class_label") == NORMAL
+    return (
+        audit.group_by("unit")
+        .agg(
+            pl.col("side").drop_nulls().first(),
+            pl.len().alias("windows"),
+            (~kept).sum().alias("dropped"),
+            (kept & normal).sum().alias("normal"),
+            (kept & ~normal).sum().alias("faults"),
+            pl.col("class_label").filter(kept).drop_nulls().unique().sort().alias("classes"),
+        )
+        .sort("windows", "unit", descending=[True, False])
     )
 
 
@@ -102,9 +143,9 @@ def unit_rows(audit: pl.DataFrame, most: int = 40) -> list[tuple[str, np.ndarray
     return [(f"{side or 'none'}: {unit}", np.array(codes, np.int8)) for unit, side, codes in rows]
 
 
-def channel_rows(values: list[tuple[tuple[str, ...], np.ndarray]], most: int = 80) -> list[tuple[Any, ...]]:
-    """Channels of published windows: name, windows that have it, share of these where it does not move, minimum,
-    mean, maximum; most still first."""
+def channel_stats(values: list[tuple[tuple[str, ...], np.ndarray]]) -> list[dict[str, Any]]:
+    """Channels of published windows: ``channel``, ``windows`` that have it, ``still`` of these where it does not move,
+    ``minimum``, ``mean`` (of the windows' means), ``maximum``; most still first."""
     stats: dict[str, list[float]] = {}
     for channels, window in values:
         low, high, mean = window.min(axis=0), window.max(axis=0), window.mean(axis=0, dtype=np.float64)
@@ -115,8 +156,31 @@ def channel_rows(values: list[tuple[tuple[str, ...], np.ndarray]], most: int = 8
             own[2], own[4] = min(own[2], low[c]), max(own[4], high[c])
             own[3] += mean[c]
     rows = [
-        (name, int(n), f"{100 * still / n:.0f} %", f"{low:.5g}", f"{total / n:.5g}", f"{high:.5g}")
+        {
+            "channel": name,
+            "windows": int(n),
+            "still": int(still),
+            "minimum": float(low),
+            "mean": float(total / n),
+            "maximum": float(high),
+        }
         for name, (n, still, low, total, high) in stats.items()
     ]
-    rows.sort(key=lambda r: (-float(r[2].split()[0]), r[0]))
-    return rows[:most]
+    return sorted(rows, key=lambda r: (-r["still"] / r["windows"], r["channel"]))
+
+
+def fill(audit: pl.DataFrame) -> pl.DataFrame:
+    """Source files of which a window holds a filled cell or a masked sentinel, most filled first: ``source_file,
+    windows, touched, mean, most`` (shares of the cells of a window) and ``sentinels``."""
+    return (
+        audit.group_by("source_file")
+        .agg(
+            pl.len().alias("windows"),
+            (pl.col("filled_fraction") > 0).sum().alias("touched"),
+            pl.col("filled_fraction").mean().alias("mean"),
+            pl.col("filled_fraction").max().alias("most"),
+            pl.col("sentinel_count").sum().alias("sentinels"),
+        )
+        .filter((pl.col("touched") > 0) | (pl.col("sentinels") > 0))
+        .sort("mean", "sentinels", "source_file", descending=[True, True, False])
+    )

@@ -13,6 +13,7 @@ from readbench_data.errors import ReadbenchError, UsageError
 
 if TYPE_CHECKING:
     from readbench_data.audit.trace import Trace
+    from readbench_data.labeling import LabelMap
 
 EPILOG = """\b
 Examples:
@@ -20,6 +21,7 @@ Examples:
   readbench audit 0c4a70f71abd --plot window.png      its channels with the label track beneath
   readbench audit --dataset mit_bih                   how windows became entries, and what channels missed
   readbench audit --dataset mit_bih --html mit.html   the same as a page, with plots, leaks, shortcuts, sensitivity
+  readbench audit --dataset mit_bih --json            what the page shows, as data
   readbench audit --html pages                        pages of all datasets and an index, in the folder pages
 """
 
@@ -32,7 +34,10 @@ Examples:
 )
 @click.option("--plot", metavar="FILE.png", help="Draw the window's channels with the label track beneath.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Everything about the window, or with --dataset about it, as JSON."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="All about the window, or with --dataset all that its page shows, as JSON.",
 )
 @release_option
 @data_option
@@ -69,8 +74,12 @@ def audit(
         _pages(target, folder, dataset, data)
         return
     if dataset is not None:
-        counted = overview(folder, dataset, open_store(data))
-        click.echo(json.dumps(counted, indent=2, ensure_ascii=False) if as_json else overview_text(counted))
+        told = overview(folder, dataset, open_store(data))
+        if as_json:
+            from readbench_data.audit.findings import find
+
+            told |= find(folder, dataset, open_store(data), _labels(dataset)).to_json()
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False) if as_json else overview_text(told))
         return
     facts, found = explain(folder, str(entry_id).lower(), open_store(data), values=picture is not None)
     if picture is not None:
@@ -105,6 +114,13 @@ def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None)
     click.echo(f"written: {path}", err=True)
 
 
+def _labels(dataset: str) -> LabelMap | None:
+    import sources
+
+    known = sources.all_sources()
+    return known[dataset].labels if dataset in known else None
+
+
 def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
     import sources
     from readbench_data.audit.dataset_page import dataset_page
@@ -112,9 +128,7 @@ def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
 
     store = open_store(data)
     if dataset is not None:
-        known = sources.all_sources()
-        labels = known[dataset].labels if dataset in known else None
-        text = dataset_page(release, dataset, store, labels)
+        text = dataset_page(release, dataset, store, _labels(dataset))
         target.write_text(text, encoding="utf-8")
         click.echo(f"written: {target}")
         return

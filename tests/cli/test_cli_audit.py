@@ -17,6 +17,10 @@ import pytest
 from built import THREE, Built, readbench
 
 from readbench_data.audit import explain
+from readbench_data.audit.index_page import index_page
+from readbench_data.audit.page import long_table
+from readbench_data.audit.tallies import unlike
+from readbench_data.leaks import KINDS
 from readbench_data.release.parquet import AUDIT_SCHEMA, write_table
 from readbench_data.store import Stage, Store
 
@@ -183,6 +187,82 @@ def test_channels_are_counted_as_curation_counted_them(pages: Path, lite: Built,
     assert json.loads(readbench("audit", "--dataset", "ctsr", "--json", *away).out)["channels"] is None
 
 
+def test_json_of_a_dataset_has_all_that_its_page_shows(pages: Path, lite: Built, tmp_path: Path) -> None:
+    def refuse(name: str) -> float:
+        raise ValueError(f"{name} is no JSON")
+
+    told = json.loads(
+        readbench("audit", "--dataset", "mit_bih", "--json", "--data", lite.data).out, parse_constant=refuse
+    )
+    page = (pages / "mit_bih.html").read_text()
+    audit = windows(lite, "mit_bih", pl.lit(True))
+    assert {leak["kind"] for leak in told["leaks"]} == set(KINDS)
+    for leak in told["leaks"]:
+        assert leak["blocking"] == KINDS[leak["kind"]][0]
+        sure = "yes" if leak["blocking"] else "no"
+        assert f'<td class="n">{leak["count"]:,}</td><td>{leak["what"]}</td><td>{sure}</td>' in page
+        assert len(leak["examples"]) <= leak["count"]
+    for shortcut in told["shortcuts"]:
+        assert f"<td>{shortcut['trait']}</td><td>{shortcut['says']}</td>" in page
+        assert 0 <= shortcut["ndcg"] <= 1
+    assert told["sensitivity"], "the lane is here"
+    for variant in told["sensitivity"]:
+        assert variant["changed"] == sum(variant["changes"].values()) <= variant["compared"]
+        assert f'<td>{variant["setting"]}</td><td class="n">{variant["windows"]:,}</td>' in page
+    assert sum(u["windows"] for u in told["units"]) == audit.height
+    assert {u["unit"] for u in told["units"]} == set(audit["unit"])
+    assert all(u["dropped"] + u["normal"] + u["faults"] == u["windows"] for u in told["units"])
+    assert sum(told["purity"].values()) == audit["majority_share"].drop_nulls().len()
+    closest = told["borderline"]["closest"]
+    assert closest[0]["entry_id"] in page
+    assert [w["margin"] for w in closest] == sorted(w["margin"] for w in closest)
+    for window in closest:
+        votes: dict[str, int] = {}
+        for vote in audit.filter(pl.col("entry_id") == window["entry_id"])["votes"][0].to_list():
+            votes[vote["class_label"]] = votes.get(vote["class_label"], 0) + vote["count"]
+        votes.pop(window["class_label"], None)
+        assert window["next_class"] == " or ".join(sorted(c for c, n in votes.items() if n == max(votes.values())))
+    away = readbench("audit", "--dataset", "mit_bih", "--json", "--release", lite.release, "--data", tmp_path)
+    bare = json.loads(away.out)
+    assert (bare["sensitivity"], bare["shared_stretches"], bare["channels"]) == (None, None, None)
+    assert bare["looked_among"] == "the published windows"
+
+
+def test_equal_borderline_windows_are_listed_three_times_and_counted() -> None:
+    same = [(f"{i:02}", "V", "S", 0.0001 * (i % 2)) for i in range(9)]
+    rows = [*same, ("aa", "S", "V", 0.0), ("bb", "V", "S", 0.2)]
+    found = unlike(pl.DataFrame(rows, schema=["entry_id", "class_label", "next_class", "margin"], orient="row"), 3)
+    assert found["entry_id"].to_list() == ["00", "01", "02", "aa", "bb"]
+    assert found["alike"].to_list() == [9, 9, 9, 1, 1]
+
+
+def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Path, lite: Built) -> None:
+    assert "<details>" not in long_table("Few", ["a"], [[1]] * 12)
+    assert long_table("Many", ["a"], [[1]] * 13).startswith("<details><summary>Many (13 rows)</summary><div ")
+    for name in THREE:
+        text = (pages / f"{name}.html").read_text()
+        for part in re.sub("<details>.*?</details>", "", text, flags=re.DOTALL).split("<tbody>")[1:]:
+            assert part.split("</tbody>")[0].count("<tr>") <= 30, "only findings and reasons, which are few, stay open"
+        units = windows(lite, name, pl.lit(True))["unit"].n_unique()
+        assert ("--json has all" in text.split('id="leaks"')[0]) == (units > 200)
+        assert '<th scope="col">next class</th>' in text or "Every labelled window is pure" in text
+
+
+def test_the_index_says_how_much_is_a_miniature_and_breaks_long_names() -> None:
+    def told(*origins: str) -> str:
+        rule, outcomes = {"name": "majority"}, {"query": 1, "corpus": 2, "dropped": 3}
+        one = {"status": "ok", "rule": rule, "outcomes": outcomes}
+        datasets = {f"a_long_name_{i}": {**one, "origin": origin} for i, origin in enumerate(origins)}
+        none = {"status": "no_data", "reason": None}
+        return index_page({"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}})
+
+    assert "All of it is built from miniatures" in told("miniature", "miniature")
+    assert "Some of it is built from miniatures" in told("miniature", "mirror")
+    assert "miniatures" not in told("mirror")
+    assert "miniatures" not in told()
+    assert 'href="a_long_name_0.html">a_<wbr>long_<wbr>name_<wbr>0</a>' in told("mirror")
+
+
 def test_the_index_links_every_page_and_names_what_has_no_data(pages: Path) -> None:
     text = (pages / "index.html").read_text()
     for name in THREE:
@@ -270,7 +350,7 @@ def test_a_rebuild_that_differs_names_the_files(lite: Built, tmp_path: Path) -> 
     (release / "manifest.json").write_text(json.dumps(manifest))
     ran = readbench("verify", release, "--rebuild")
     assert ran.code == 1
-    assert f"1 files differ from a rebuild in bytes, though not in content: {path}" in ran.err
+    assert f"not what a rebuild makes in bytes, though not in content: 1 file: {path}" in ran.err
 
 
 def test_rebuild_needs_the_mirror_a_release_came_from(lite: Built, tmp_path: Path) -> None:

@@ -1,0 +1,155 @@
+"""What a dataset's audit found, gathered once: the page shows it, ``readbench audit --json`` gives it as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from readbench_data.audit import tallies
+from readbench_data.audit.channels import channel_tally
+from readbench_data.audit.facts import from_release, from_store, is_current
+from readbench_data.audit.lane_files import lane_files
+from readbench_data.entry import unnest
+from readbench_data.labeling import LabelMap, Rule
+from readbench_data.lane import SHARD
+from readbench_data.leaks import LeakReport, find_leaks
+from readbench_data.release import layout
+from readbench_data.release.reading import iter_entries, read_audit, read_manifest
+from readbench_data.sensitivity import CHANGES, Variant, sweep
+from readbench_data.shortcuts import Shortcut, find_shortcuts
+from readbench_data.store import Stage, Store
+from readbench_data.stretches import SharedStretch, shared_stretches
+
+Values = dict[str, tuple[tuple[str, ...], np.ndarray]]
+"""(channels, values [T][C]) by entry_id."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """``audit``: the columns ``tallies.COLUMNS`` of every window considered; ``margins`` as in
+    :func:`tallies.margins`; ``values`` of the published windows. ``here``: whether the data root holds the lane, among
+    whose windows leaks were looked for; without it ``stretches``, ``channels`` and ``variants`` are None (the last
+    also without a label map; empty where the windows are the source's own)."""
+
+    manifest: dict[str, Any]
+    dataset: str
+    here: bool
+    audit: pl.DataFrame
+    margins: pl.DataFrame
+    values: Values
+    leaks: LeakReport
+    shortcuts: list[Shortcut]
+    stretches: list[SharedStretch] | None
+    variants: list[Variant] | None
+    channels: pl.DataFrame | None
+
+    def to_json(self, borderline: int = 100) -> dict[str, Any]:
+        """Plain data of all but the windows' values; of the windows closest to another label the first
+        ``borderline`` and how many there are."""
+        purity, fill = tallies.purity(self.audit), tallies.fill(self.audit)
+        return {
+            "looked_among": "all windows considered" if self.here else "the published windows",
+            "funnel": tallies.funnel(self.audit).rename(lambda n: n.replace(" ", "_")).to_dicts(),
+            "purity": purity,
+            "borderline": {
+                "windows": self.margins.height,
+                "closest": self.margins.head(borderline).to_dicts(),
+            },
+            "units": tallies.units(self.audit).to_dicts(),
+            "leaks": [
+                {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.sure, "examples": list(f.examples)}
+                for f in self.leaks.findings
+            ],
+            "shared_stretches": None
+            if self.stretches is None
+            else [
+                {"steps": s.steps, "a": s.a, "a_start": s.a_start, "b": s.b, "b_start": s.b_start}
+                for s in self.stretches
+            ],
+            "shortcuts": [
+                {
+                    "trait": s.trait,
+                    "says": s.says,
+                    "ndcg": s.ndcg,
+                    "random": s.random,
+                    "error": s.error,
+                    "queries": s.queries,
+                    "clear": s.clear,
+                }
+                for s in self.shortcuts
+            ],
+            "sensitivity": None
+            if self.variants is None
+            else [
+                {
+                    "setting": v.setting,
+                    "windows": v.windows,
+                    "compared": v.compared,
+                    "changed": v.changed,
+                    "changes": dict(zip(CHANGES, v.changes, strict=True)),
+                }
+                for v in self.variants
+            ],
+            "fill": fill.to_dicts(),
+            "published_channels": tallies.channel_stats(list(self.values.values())),
+        }
+
+
+def find(release: Path, dataset: str, store: Store | None = None, labels: LabelMap | None = None) -> Findings:
+    """Look for everything. ``store``: a data root; where it holds the lane that the release came from, leaks are
+    looked for among all its windows, and with ``labels`` the sensitivity of the labels is swept."""
+    audit = read_audit(release, dataset, tallies.COLUMNS)
+    manifest = read_manifest(release)
+    described = manifest["datasets"][dataset]
+    lane = store if store is not None and is_current(store, manifest, dataset) else None
+    with lane_files(lane, dataset):
+        facts = from_release(release, dataset) if lane is None else from_store(lane, dataset)
+        return Findings(
+            manifest,
+            dataset,
+            lane is not None,
+            audit,
+            tallies.margins(audit, described["rule"]),
+            _published(release, dataset),
+            find_leaks(facts),
+            list(find_shortcuts(facts)),
+            None if lane is None else _stretches(lane, dataset),
+            None if lane is None or labels is None else _sweep(lane, dataset, described, labels),
+            None if lane is None else channel_tally(lane, dataset),
+        )
+
+
+def _published(release: Path, dataset: str) -> Values:
+    found: Values = {}
+    for file in (layout.QUERIES, *layout.corpus_files(20)):
+        path = layout.data(dataset, file)
+        if (release / path).is_file():
+            for rows in iter_entries(release, path, ["entry_id", "channels", "ts_values"]):
+                names, channels = rows["entry_id"].to_pylist(), rows["channels"].to_pylist()
+                for name, own, window in zip(names, channels, unnest(rows["ts_values"]), strict=True):
+                    found[name] = tuple(own), window
+    return found
+
+
+def _stretches(store: Store, dataset: str) -> list[SharedStretch] | None:
+    """Rows that two recordings share, whether or not a window was cut there."""
+    stage = Stage(store, dataset, "recordings")
+    record = stage.current()
+    if record is None:
+        return None
+    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
+        return list(shared_stretches(stream))
+
+
+def _sweep(store: Store, dataset: str, described: dict[str, Any], labels: LabelMap) -> list[Variant]:
+    stage = Stage(store, dataset, "recordings")
+    record = stage.current()
+    if record is None:
+        return []
+    rule = Rule(described["rule"]["name"], described["rule"]["coverage"], described["rule"]["normal_purity"])
+    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
+        return sweep(stream, labels, rule, described["settings"]["length"], described["settings"]["stride"])
