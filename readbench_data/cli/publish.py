@@ -41,7 +41,9 @@ is final: the same version with other content is refused, here and in later buil
     help="A folder (if it exists, or starts with . or /), a URL such as s3://bucket/path, or OWNER/NAME on the Hub.",
 )
 @click.option("--tag", metavar="V", help="Name of the published version; by default the version of the release.")
-@click.option("--private", is_flag=True, help="Make a new Hub repository private; refused where it is public.")
+@click.option(
+    "--private", is_flag=True, help="Make a new Hub repository private; refused where it is public. Hub only."
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and change nothing.")
 @click.option("--endpoint", metavar="URL", help="Another Hub than the public one, or the address of an S3 service.")
 @click.option("--allow-miniatures", is_flag=True, help="Publish to the Hub although data are generated miniatures.")
@@ -84,7 +86,7 @@ def publish(
         for note in ready.notes:
             click.echo(f"note: {note}", err=True)
         if dry_run:
-            show(publication.plan(wish, ready))
+            show(publication.plan(wish, ready, say=progress))
             return
         receipt = publication.publish(wish, ready, store, say=progress, bars=sys.stderr.isatty() and not is_quiet())
     commit = f" (commit {receipt['commit'][:12]})" if receipt["commit"] else ""

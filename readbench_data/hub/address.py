@@ -13,6 +13,8 @@ _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _SEMANTIC = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 _ENDPOINT = re.compile(r"https?://[^\s/?#]+(?:/\S*)?")
+_PASSWORD = re.compile(r"([\w+.-]+)://[^/?#@]*:[^/?#]*@")
+_PASSWORD_WITH_SLASH = re.compile(r"([\w+.-]+)://[^/?#@:\[]+:(?!\d*(?:[/?#]|$))[^@]*@")
 _TAKEN = frozenset({"main", "master", "HEAD", "refs"})
 
 
@@ -31,6 +33,7 @@ def parse_target(text: str) -> Target:
     """A folder if it exists, starts with ``.`` or ``/``, or is a URL; else ``OWNER/NAME``. Raises ``UsageError``."""
     if not text.strip():
         raise UsageError("the target is empty: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
+    refuse_password(text, _PASSWORD, _PASSWORD_WITH_SLASH)
     if "://" in text:
         return Target(text.rstrip("/"), on_hub=False)
     if text.startswith((".", "/", "~")) or Path(text).is_dir():
@@ -42,10 +45,22 @@ def parse_target(text: str) -> Target:
 
 def parse_reference(text: str) -> tuple[Target, str]:
     """``TARGET@TAG`` of a published release. Raises ``UsageError``."""
+    refuse_password(text)
     target, at, tag = text.rpartition("@")
     if not at or not target:
         raise UsageError(f"{text!r} names no version: give OWNER/NAME@TAG, such as you/readbench@0.1.0")
     return parse_target(target), check_tag(tag)
+
+
+def refuse_password(text: str, *forms: re.Pattern[str]) -> None:
+    """Raises ``UsageError`` for an address with a password in it, which receipts, names of folders and errors would
+    show. The error does not show it. ``forms``: how such an address is known, by default as RFC 3986 writes it.
+    """
+    for form in forms or (_PASSWORD,):
+        if found := form.search(text):
+            kind = found[1].upper()
+            name = "" if kind.startswith("HTTP") else f", as FSSPEC_{kind}_PASSWORD"
+            raise UsageError(f"a password in an address would be kept in logs: give it in the environment{name}")
 
 
 def is_reference(text: str) -> bool:
@@ -63,7 +78,9 @@ def check_tag(tag: str) -> str:
 
 
 def require_endpoint(endpoint: str | None) -> None:
-    """Raises ``UsageError`` where the address of a service is none."""
+    """Raises ``UsageError`` where the address of a service is none, or holds a password."""
+    if endpoint is not None:
+        refuse_password(endpoint, _PASSWORD, _PASSWORD_WITH_SLASH)
     if endpoint is not None and not _ENDPOINT.fullmatch(endpoint):
         raise UsageError(f"--endpoint {endpoint!r} is no address: give one such as http://127.0.0.1:9000")
 

@@ -42,9 +42,10 @@ def patiently(
             asked = asked_wait(error)
             if patience.gives_up(failures, asked):
                 waits = f"; it asks to wait {asked:.0f} s" if asked else ""
+                elsewhere = "" if status_of(error) else " (HF_ENDPOINT is the address of another Hub)"
                 raise ReadbenchError(
                     f"{hub.repository}: gave up {doing} after {failures} tries ({told(error, hub.secrets)}{waits}): "
-                    "what is done stays done; run the same command again to go on"
+                    "what is done stays done; run the same command again to go on" + elsewhere
                 ) from None
             pause = patience.wait(failures, asked)
             what = "somebody else committed" if status_of(error) == 412 else told(error, hub.secrets)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from readbench_data.hub.address import order
+from readbench_data.hub.address import line, order
 from readbench_data.release.diff import diff_releases
 from readbench_data.release.diff_report import DatasetDiff, ReleaseDiff
 
@@ -20,7 +20,10 @@ def told_changes(older: Path, newer: Path, before: str, tag: str) -> tuple[str, 
     found = diff_releases(older, newer)
     bump, made, note = found.proposed_bump() or "patch", step(before, tag), None
     if STEPS.index(made) < STEPS.index(bump):
-        note = f"since {before} the change is {bump}, and {tag} is only a {made} step: build another with --version"
+        note = (
+            f"since {before} the change is {bump}, and {tag} is only a {made} step: {raised(before, bump)} says so "
+            f"(build it with --version {raised(before, bump)})"
+        )
     return words(found), note
 
 
@@ -40,6 +43,19 @@ def _dataset(one: DatasetDiff) -> str:
         counts += f"{', ' if counts else ''}{one.relabelled_unpublished:,} relabelled that are published in neither"
     because = f" ({'; '.join(one.causes)})" if one.causes else ""
     return f"{one.dataset}: {counts or 'no entry differs'}{because}"
+
+
+def raised(before: str, bump: str) -> str:
+    """The version after ``before`` by a ``major``, ``minor`` or ``patch`` step, of the same line (lite or full).
+
+    Raises ``ValueError`` for a tag that is no version.
+    """
+    found = order(before)
+    if found is None:
+        raise ValueError(f"{before} is no version")
+    old, keep = found[:3], 2 - STEPS.index(bump)
+    parts = [*old[:keep], old[keep] + 1, *(0,) * (2 - keep)]
+    return ".".join(map(str, parts)) + ("-lite" if line(before) == "lite" else "")
 
 
 def step(before: str, tag: str) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import errno
 import logging
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from readbench_data.errors import ReadbenchError
+from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub.patience import scrub, status_of, told
 
 if TYPE_CHECKING:
@@ -44,8 +45,11 @@ class Hub:
     """One dataset repository. ``endpoint``: another Hub than the public one."""
 
     def __init__(self, repository: str, endpoint: str | None = None, api: HfApi | None = None) -> None:
-        from huggingface_hub import HfApi
+        from huggingface_hub import HfApi, get_token
 
+        if not all("!" <= c <= "~" for c in get_token() or ""):
+            named = "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token of `hf auth login`"
+            raise UsageError(f"{named} holds a character that no token has: copy it again")
         self.repository = repository
         self.api = api or HfApi(endpoint=endpoint, library_name="readbench-data")
 
@@ -120,14 +124,28 @@ class Hub:
         self.api.create_tag(self.repository, tag=name, revision=commit, tag_message=message, repo_type=KIND)
 
     def fetch(self, revision: str, paths: Sequence[str], folder: Path) -> None:
-        """Download files of a commit into a folder; what is already there whole is not fetched again."""
-        self.api.snapshot_download(
-            self.repository, repo_type=KIND, revision=revision, local_dir=folder, allow_patterns=list(paths)
-        )
+        """Download files of a commit into a folder; what is already there whole is not fetched again.
+
+        An answer that never came is a ``ConnectionError``.
+        """
+        from huggingface_hub.errors import LocalEntryNotFoundError
+
+        try:
+            self.api.snapshot_download(
+                self.repository, repo_type=KIND, revision=revision, local_dir=folder, allow_patterns=list(paths)
+            )
+        except LocalEntryNotFoundError as error:
+            raise ConnectionError(told(error, self.secrets)) from error
 
     def refused(self, error: Exception, doing: str) -> ReadbenchError:
         """The error of a person who must do something: who may not, what is not there, or what the Hub said."""
+        from huggingface_hub.errors import OfflineModeIsEnabled
+
         status = status_of(error)
+        if isinstance(error, OfflineModeIsEnabled):
+            return ReadbenchError(
+                f"{self.repository}: the Hub's client is offline (HF_HUB_OFFLINE): unset it for {doing}"
+            )
         if status in (401, 403):
             advice = "set HF_TOKEN or run `hf auth login` with a token that may write there"
             return ReadbenchError(f"{self.repository}: {doing} is not allowed ({status}): {advice}")

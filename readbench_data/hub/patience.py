@@ -16,6 +16,8 @@ from json import JSONDecodeError
 AGAIN = frozenset({408, 409, 412, 425, 429, 500, 502, 503, 504})
 """Statuses after which it is worth looking again: overload, faults of the server, and a commit by somebody else."""
 
+_REFUSED = re.compile(r"HTTP status client error \((4\d\d)\b")
+
 
 @dataclass
 class Patience:
@@ -44,8 +46,11 @@ class Patience:
 def transient(error: BaseException) -> bool:
     """Whether the same thing may succeed later: statuses of ``AGAIN``, dropped connections, cut-off answers."""
     import httpx2
+    from huggingface_hub.errors import OfflineModeIsEnabled
 
     for one in _chain(error):
+        if isinstance(one, OfflineModeIsEnabled):
+            return False
         status = status_of(one)
         if status is not None:
             return status in AGAIN
@@ -55,8 +60,13 @@ def transient(error: BaseException) -> bool:
 
 
 def status_of(error: BaseException) -> int | None:
-    """HTTP status of an error or of what caused it; None where there was no answer."""
+    """HTTP status of an error or of what caused it; None where there was no answer.
+
+    The Hub's own transfer (hf_xet) has no error classes: what it was refused for stands in the text.
+    """
     for one in _chain(error):
+        if isinstance(one, RuntimeError) and (found := _REFUSED.search(str(one))):
+            return int(found[1])
         response = getattr(one, "response", None)
         if response is not None:
             return int(response.status_code)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from readbench_data.errors import ReadbenchError
+from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub import folder as folders
 from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
 from readbench_data.hub.attempts import patiently, silent
@@ -19,6 +19,7 @@ from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.patience import Patience
 from readbench_data.hub.publisher import Plan, Publisher
 from readbench_data.hub.pulling import to_compare
+from readbench_data.hub.standing import as_published
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
 from readbench_data.release import layout
@@ -87,6 +88,8 @@ def prepared(
     if wish.tag is not None:
         check_tag(wish.tag)
     require_endpoint(wish.endpoint)
+    if wish.private and not wish.target.on_hub:
+        raise UsageError(f"--private is for repositories of the Hub; who may read {wish.target} is set there")
     if not wish.target.on_hub:
         open_target(wish.target, wish.endpoint)
     say("verifying the release")
@@ -94,19 +97,25 @@ def prepared(
     left_out = withheld(manifest, sources, wish.with_unlicensed)
     tag = check_tag(wish.tag or str(manifest["version"]))
     with quiet(bars=False):
-        before = previous(known_tags(wish, patience), tag)
-    older = None if before is None else to_compare(wish.target, before, cache, wish.endpoint, patience, say)
+        tags = known_tags(wish, patience, say)
+    before = previous(tags, tag)
     address = Published(wish.target.name if wish.target.on_hub else None, tag)
     with tempfile.TemporaryDirectory(prefix="readbench-view-") as temporary:
-        view, notes, changes = Path(temporary) / "view", [], None
-        if older is not None and before is not None:
-            bare = Path(temporary) / "bare"
-            make_view(wish.release, bare, sources, left_out, address)
-            words, note = told_changes(older, bare, before, tag)
+        view, notes = Path(temporary) / "bare", []
+        made = make_view(wish.release, view, sources, left_out, address)
+        if tag in tags:
+            same = as_published(wish.target, tag, view, made, wish.endpoint, patience, say)
+            if same is not None:
+                yield Prepared(view, same, tag, left_out, before)
+                return
+        if before is not None:
+            older = to_compare(wish.target, before, cache, wish.endpoint, patience, say)
+            words, note = told_changes(older, view, before, tag)
             notes = [note] if note else []
             log = older / CHANGELOG
             changes = Changes(before, words, log.read_text(encoding="utf-8") if log.is_file() else "")
-        made = make_view(wish.release, view, sources, left_out, address, changes)
+            view = Path(temporary) / "view"
+            made = make_view(wish.release, view, sources, left_out, address, changes)
         report = verify(Store(str(view)))
         if not report.ok:
             raise ReadbenchError(f"what would be published is not sound ({report.problems[0]}): please report it")
@@ -142,23 +151,23 @@ def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
     return manifest
 
 
-def known_tags(wish: Wish, patience: Patience | None = None) -> Sequence[str]:
+def known_tags(wish: Wish, patience: Patience | None = None, say: Callable[[str], None] = silent) -> Sequence[str]:
     """Versions that the target has."""
     if not wish.target.on_hub:
         store = open_target(wish.target, wish.endpoint)
         with reached(store, "looking for versions"):
             return folders.tags(store)
     hub = Hub(wish.target.name, wish.endpoint)
-    refs = patiently(hub, hub.refs, patience)
+    refs = patiently(hub, hub.refs, patience, say, "looking for versions")
     return sorted(refs.tags) if refs else []
 
 
-def plan(wish: Wish, ready: Prepared, patience: Patience | None = None) -> Planned:
+def plan(wish: Wish, ready: Prepared, patience: Patience | None = None, say: Callable[[str], None] = silent) -> Planned:
     """What ``publish`` would do; nothing is changed."""
     if wish.target.on_hub:
         with quiet(bars=False):
             found: Plan = Publisher(
-                Hub(wish.target.name, wish.endpoint), ready.view, ready.tag, wish.private, patience
+                Hub(wish.target.name, wish.endpoint), ready.view, ready.tag, wish.private, patience, say
             ).plan()
         sizes = {path: file.bytes for path, file in found.add.items()}
         return Planned(ready, found.state, sizes, found.unchanged, found.delete)

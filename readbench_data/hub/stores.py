@@ -50,7 +50,7 @@ def reached(store: Store, doing: str) -> Iterator[None]:
         what = "it is read only" if isinstance(error, NotImplementedError) else told(error)
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             advice = "free some space and run the same command again"
-        elif store.is_local:
+        elif store.root.partition("://")[0] in (store.root, "file", "local"):  # not asked of what is not reached
             advice = "choose another folder, or change its permissions"
         else:
             advice = "look at the address, --endpoint, and the credentials in the environment"
