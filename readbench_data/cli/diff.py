@@ -11,6 +11,7 @@ Examples:
   readbench diff 0.1.0 0.2.0                       two versions in the data root
   readbench diff data/release/0.1.0 /other/release
   readbench diff 0.1.0 0.2.0 --html diff.html      one page to send to somebody
+  readbench diff you/readbench@0.1.0 0.2.0         OWNER/NAME@TAG is pulled first (another Hub: HF_ENDPOINT)
 """
 
 

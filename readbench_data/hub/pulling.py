@@ -110,7 +110,8 @@ def fetch_from_hub(
         except Exception as error:
             if status_of(error) == 404:
                 raise ReadbenchError(
-                    f"{hub.repository}@{tag}: there is no such version, or this token may not see it"
+                    f"{hub.repository}@{tag}: there is no such version, or this token may not see it "
+                    "(HF_ENDPOINT is the address of another Hub)"
                 ) from None
             if _broken_download(error):
                 raise ConnectionError(told(error, hub.secrets)) from None
