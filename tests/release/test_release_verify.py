@@ -164,7 +164,8 @@ def test_a_composition_that_does_not_fit_the_files(liar: Liar) -> None:
     composition["datasets"]["mit_bih"]["built"]["relevant_per_query"] += 1
     file.write_text(json.dumps(composition))
     liar.fit("composition.json")
-    assert liar.problems() == ["composition.json: mit_bih: relevant_per_query is not what the files hold"]
+    stale = "README.md: its composition table is not that of composition.json: the card is stale"
+    assert liar.problems() == ["composition.json: mit_bih: relevant_per_query is not what the files hold", stale]
 
 
 def test_votes_that_do_not_give_the_class(liar: Liar) -> None:

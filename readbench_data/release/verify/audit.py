@@ -28,7 +28,7 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
     silent = frame.filter(~pl.col("outcome").is_in(["query", "corpus"]) & pl.col("reason").is_null())
     if silent.height:
         check.breach(path, "label_error", f"{silent.height} windows in no set give no reason", silent.height)
-    kept = frame.filter(pl.col("class_label").is_not_null() & (pl.col("outcome") != "dropped"))
+    kept = frame.filter(pl.col("class_label").is_not_null())
     wrong = kept.join(vote_sums(kept), on="entry_id", how="left").filter(~gives_class(coverage))
     if wrong.height:
         one = wrong["entry_id"][0]

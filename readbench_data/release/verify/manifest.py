@@ -7,6 +7,9 @@ from numbers import Real
 from typing import Any
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.release import layout
+from readbench_data.release.verify.report import Check
+from readbench_data.store import digest
 
 TOP: Mapping[str, type] = {"version": str, "datasets": dict, "files": dict, "config": dict}
 FILE: Mapping[str, type] = {"sha256": str, "bytes": int, "content_sha256": str}
@@ -34,6 +37,21 @@ def require_manifest(found: object, name: str) -> dict[str, Any]:
     except _Lacking as lacking:
         raise ReadbenchError(f"{name}: not the manifest of a release ({lacking})") from None
     return manifest
+
+
+def check_settings(check: Check) -> None:
+    """The settings are told in several places, and all tell the same."""
+    manifest = check.manifest
+    config = manifest["config"]
+    if manifest.get("seed") != config.get("seed"):
+        told = f"its seed ({manifest.get('seed')}) is not that of its config ({config.get('seed')})"
+        check.breach(layout.MANIFEST, "checksum_error", told)
+    if manifest.get("config_hash") != digest(config):
+        check.breach(layout.MANIFEST, "checksum_error", "its config_hash is not that of its config")
+    shared = {k: v for k, v in config.items() if k != "datasets"}
+    for name, dataset in manifest["datasets"].items():
+        if dataset["status"] == "ok" and dataset["config"] != shared:
+            check.breach(layout.MANIFEST, "checksum_error", f"the config of {name} is not that of the release")
 
 
 class _Lacking(Exception):

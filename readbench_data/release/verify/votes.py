@@ -1,0 +1,94 @@
+"""Votes of every window of the audit table, in a set or not: as many as its steps, and its fate follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from readbench_data.entry import NORMAL
+from readbench_data.index import CROSSES_UNITS
+from readbench_data.labeling import AMBIGUOUS, MIXED, UNLABELLED
+from readbench_data.release.verify.report import Check
+
+BY_STEP = ("majority", "short_fault", "native")
+"""Rules by which every step has one vote; by ``majority_of_beats`` a beat has."""
+
+
+def check_votes(check: Check, path: str, frame: pl.DataFrame, rule: Mapping[str, Any], length: int | None) -> None:
+    """Sums, shares and reasons of all rows of an audit table. ``rule`` and ``length`` (steps of a window, None where
+    each has its own) as the manifest states them."""
+    rows = frame.select("entry_id", "rule", "class_label", "reason", "majority_share").join(
+        _sums(frame), on="entry_id", how="left"
+    )
+    rows = rows.with_columns(pl.col("total", "normal", "best", "tied", "least", "own").fill_null(0))
+    wrong = {f"labelled by another rule than {rule['name']}": pl.col("rule") != rule["name"]}
+    if length is not None and rule["name"] in BY_STEP:
+        wrong[f"whose votes are not their {length} steps"] = _not_the_steps(rows, length)
+    wrong["whose majority_share is not that of their votes"] = (pl.col("least") < 0) | _another_share(rule["name"])
+    wrong["whose reason does not follow from their votes"] = _another_reason(rule)
+    for words, condition in wrong.items():
+        found = rows.filter(condition)
+        if found.height:
+            told = f"{found.height} windows {words}, such as {found['entry_id'][0]}"
+            check.breach(path, "label_error", told, found.height)
+
+
+def _sums(frame: pl.DataFrame) -> pl.DataFrame:
+    """By ``entry_id``: ``total`` votes, ``normal``, ``best`` fault, how many faults are ``tied`` there, ``own``."""
+    fault, n = pl.col("voted") != NORMAL, pl.col("n")
+    return (
+        frame.select("entry_id", own="class_label", vote="votes")
+        .explode("vote")
+        .filter(pl.col("vote").is_not_null())
+        .with_columns(voted=pl.col("vote").struct.field("class_label"), n=pl.col("vote").struct.field("count"))
+        .group_by("entry_id", "own", "voted")
+        .agg(n.sum(), least=n.min())
+        .group_by("entry_id")
+        .agg(
+            total=n.sum(),
+            least=pl.col("least").min(),
+            normal=n.filter(~fault).sum(),
+            best=n.filter(fault).max(),
+            tied=(n.filter(fault) == n.filter(fault).max()).sum(),
+            own=n.filter(pl.col("voted") == pl.col("own")).sum(),
+        )
+    )
+
+
+def _not_the_steps(rows: pl.DataFrame, length: int) -> pl.Expr:
+    """A step without a code does not vote: windows that touch one have no more votes than steps. Where a dataset has
+    such steps, a window that crosses units may touch one too."""
+    total, reason = pl.col("total"), pl.col("reason")
+    touching = reason.eq_missing(UNLABELLED)
+    if rows.filter(touching & (total < length)).height:
+        touching |= reason.eq_missing(CROSSES_UNITS)
+    return (total > length) | ((total < length) & ~touching)
+
+
+def _another_share(rule: str) -> pl.Expr:
+    """The share is that of the window's class, or where it has none of the strongest. By ``short_fault`` a window
+    that is hidden for another reason may keep the share of the event it would have gone to: not checked."""
+    strongest = pl.max_horizontal("normal", "best")
+    votes = pl.when(pl.col("class_label").is_null()).then(strongest).otherwise("own")
+    off = (pl.col("majority_share").fill_nan(None) - votes / pl.col("total")).abs() > 1e-9
+    kept_of_event = pl.col("reason").is_in([UNLABELLED, CROSSES_UNITS]).fill_null(False) & (rule == "short_fault")
+    return (pl.col("total") > 0) & off.fill_null(True) & ~kept_of_event
+
+
+def _another_reason(rule: Mapping[str, Any]) -> pl.Expr:
+    normal, best = pl.col("normal"), pl.col("best")
+    pure = normal / pl.col("total") >= rule.get("normal_purity", 1.0)
+    tie = (best >= normal) & (best > 0) & (pl.col("tied") > 1)
+    if rule["name"] == "short_fault":  # two events of which as many steps lie inside, though Normal has more
+        tie |= (normal > best) & (best > 0)
+    return (
+        pl.when(pl.col("class_label") == NORMAL)
+        .then(~pure)
+        .when(pl.col("reason") == MIXED)
+        .then((normal <= best) | pure)
+        .when(pl.col("reason") == AMBIGUOUS)
+        .then(~tie)
+        .otherwise(False)
+    )
