@@ -29,8 +29,12 @@ Examples:
 @click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: original files of datasets read from a mirror.")
 def verify(release: str, again: bool, mirror: str | None) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
-    corpus. Exit 1 on any breach; near duplicates are told as warnings.
+    corpus. Exit 1 on any breach; near duplicates are told as warnings. That the values themselves are the sources' own
+    is proved only by --rebuild.
     """
+    import sources
+    from assets.release import RELEASE_CODE
+    from readbench_data.codeversion import code_version
     from readbench_data.release.verify import verify as check
     from readbench_data.store import Store
 
@@ -41,7 +45,10 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
         raise UsageError("--rebuild compares with a local folder: pull the release first")
     if mirror is not None and not again:
         raise UsageError("--mirror is for --rebuild")
-    report = check(Store(release if remote else str(Path(release).absolute())))
+    store = Store(release if remote else str(Path(release).absolute()))
+    report = check(store, sources.all_sources(), code_version(*RELEASE_CODE))
+    if again and mirror is None:
+        _require_no_mirror(Path(release))
     problems = list(report.problems)
     if not remote:
         problems += _leaks(Path(release), report)
@@ -52,6 +59,14 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     click.echo(f"release {report.version}: {len(report.files)} files, all sound")
     if again:
         _rebuild(Path(release).absolute(), mirror)
+
+
+def _require_no_mirror(release: Path) -> None:
+    from readbench_data.release.reading import read_manifest
+
+    for name, dataset in read_manifest(release)["datasets"].items():
+        if dataset["status"] == "ok" and dataset["origin"] == "mirror":
+            raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
 
 
 def _leaks(release: Path, report: Report) -> list[str]:
@@ -115,8 +130,6 @@ def _lane(
     from readbench_data.lane import Lane
     from readbench_data.origin import Origin
 
-    if origin == "mirror" and mirror is None:
-        raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
     source = sources.get(name)
     module, miniature = sources.module_names(name)
     files = Origin(origin, cache, mirror).files(source, lambda: (sources.miniature(name), miniature))
