@@ -20,7 +20,7 @@ from expectations import projections
 from readbench_data.codeversion import code_version
 from readbench_data.publish import publish_local
 from readbench_data.release import layout
-from readbench_data.release.build import build_release, release_content
+from readbench_data.release.build import build_release, left_out, release_content
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.verify import verify
 from readbench_data.store import Store
@@ -95,6 +95,12 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 "status": dg.MetadataValue.json({n: d["status"] for n, d in manifest["datasets"].items()}),
                 "reasons": dg.MetadataValue.json(
                     {n: d["reason"] for n, d in manifest["datasets"].items() if d["reason"]}
+                    | left_out(
+                        workspace.store,
+                        sources.all_sources(),
+                        workspace.config(),
+                        workspace.origin_kind == "miniature",
+                    )
                 ),
                 "bytes": sum(f["bytes"] for f in manifest["files"].values()),
                 "path": dg.MetadataValue.path(workspace.store.url(f"release/{version}")),

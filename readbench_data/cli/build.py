@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -237,7 +238,9 @@ def _shown(title: str) -> Iterator[Any]:
 
 
 def _summary(workspace: Workspace, data: str) -> None:
+    import sources
     from readbench_data.release import layout
+    from readbench_data.release.build import left_out
     from readbench_data.release.composition import COLUMNS, table_rows
 
     version = workspace.release_version
@@ -247,9 +250,16 @@ def _summary(workspace: Workspace, data: str) -> None:
     rows = table_rows(composition)
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
+    partial: list[str] = []
+    hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == "miniature")
     for name, dataset in composition["datasets"].items():
-        if dataset["status"] != "ok" and dataset["reason"]:
-            click.echo(f"warning: {name}: {dataset['status']}: {dataset['reason']}", err=True)
+        reason = dataset["reason"] or hints.get(name)
+        if dataset["status"] != "ok" and reason:
+            click.echo(f"warning: {name}: {dataset['status']}: {reason}", err=True)
+        elif dataset["partial"]:
+            partial.append(f"partial: {name}: {textwrap.shorten(dataset['partial_note'], 160, placeholder=' ...')}")
+    if partial:
+        click.echo("\n" + "\n".join(partial))
     click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())
     where = f"READBENCH_DATA={data} " if data != "data" else ""
     click.echo(f"\nLineage, checks and histograms: {where}make ui   (then open http://127.0.0.1:{_port()})")

@@ -66,7 +66,9 @@ def find_release(data: str, release: str | None) -> Path:
         for candidate in places:
             if (candidate / layout.MANIFEST).is_file():
                 return candidate
-        raise ReadbenchError(f"{release}: no release there (a folder with {layout.MANIFEST}): see {data}/release")
+        near = [version for version in releases(store) if version.startswith(f"{release}-")]
+        hint = f"did you mean {near[-1]}?" if near else f"see {data}/release"
+        raise ReadbenchError(f"{release}: no release there (a folder with {layout.MANIFEST}): {hint}")
     built = releases(store)
     if not built:
         raise ReadbenchError(f"no release in {data}: run `readbench build` first, or name one with --release")
@@ -124,6 +126,11 @@ def print_table(
     click.secho(line(header), bold=True)
     for number, row in enumerate(rows):
         click.secho(line(row), dim=bool(dim and number in dim))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 file``, ``3 files``; ``plural`` where it is not the noun and an s."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def progress(line: str) -> None:

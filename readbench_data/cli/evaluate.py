@@ -14,6 +14,7 @@ from readbench_data.cli.common import (
     find_release,
     is_quiet,
     known_releases,
+    output_file,
     release_option,
 )
 from readbench_data.errors import ReadbenchError, UsageError
@@ -105,12 +106,13 @@ def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: 
     from readbench_data.evaluation.board_files import board_files, replace
     from readbench_data.evaluation.board_text import to_markdown, to_text
 
+    named = (("html", html), ("parquet", parquet))
+    asked = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board_files(board) if html or parquet else {}
-    for kind, path in (("html", html), ("parquet", parquet)):
-        if path:
-            replace(Path(path), files[kind])
-            click.echo(f"wrote {path}")
+    files = board_files(board) if asked else {}
+    for kind, path in asked.items():
+        replace(path, files[kind])
+        click.echo(f"written: {path}")
     if not files:
         click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
 

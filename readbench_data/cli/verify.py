@@ -34,6 +34,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     """
     import sources
     from assets.release import RELEASE_CODE
+    from readbench_data.cli.common import counted
     from readbench_data.codeversion import code_version
     from readbench_data.release.verify import verify as check
     from readbench_data.store import Store
@@ -55,8 +56,10 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     for problem in problems:
         click.echo(f"breach: {problem}", err=True)
     if problems:
-        raise ReadbenchError(f"{release}: {len(problems)} breaches in release {report.version}: build it again")
-    click.echo(f"release {report.version}: {len(report.files)} files, all sound")
+        raise ReadbenchError(
+            f"{release}: {counted(len(problems), 'breach', 'breaches')} in release {report.version}: build it again"
+        )
+    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all sound")
     if again:
         _rebuild(Path(release).absolute(), mirror)
 
@@ -99,7 +102,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
 
     import sources
     from assets.release import RELEASE_CODE
-    from readbench_data.cli.common import is_quiet
+    from readbench_data.cli.common import counted, is_quiet
     from readbench_data.codeversion import code_version
     from readbench_data.release.rebuild import rebuild
     from readbench_data.store import Store
@@ -119,8 +122,9 @@ def _rebuild(release: Path, mirror: str | None) -> None:
         shown = ", ".join((found.content or found.bytes)[:5])
         what = "content" if found.content else "bytes, though not in content"
         note = f"; {found.note}" if found.note else ""
-        raise ReadbenchError(f"{release}: {len(found.bytes)} files differ from a rebuild in {what}: {shown}{note}")
-    click.echo(f"built again from original files: {found.files} files, the same to the last byte")
+        files = counted(len(found.bytes), "file")
+        raise ReadbenchError(f"{release}: not what a rebuild makes in {what}: {files}: {shown}{note}")
+    click.echo(f"built again from original files: {counted(found.files, 'file')}, the same to the last byte")
 
 
 def _lane(

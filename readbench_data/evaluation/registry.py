@@ -140,5 +140,5 @@ def _find(token: str, known: Mapping[str, object]) -> str | None:
 
 def _hint(token: str, known: object) -> str:
     names = {str(k).lower(): str(k) for k in known}  # type: ignore[attr-defined]
-    close = [names[c] for c in difflib.get_close_matches(token.lower(), names, n=3, cutoff=0.4)]
+    close = [names[c] for c in difflib.get_close_matches(token.lower(), names, n=3, cutoff=0.5)]
     return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(names.values())}"

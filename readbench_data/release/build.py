@@ -59,7 +59,8 @@ def build_release(
     final = f"release/{version}"
     target = staging if store.is_local else final
     if not any(lane["status"] == "ok" for lane in lanes.values()):
-        reasons = "; ".join(f"{n}: {lane['reason']}" for n, lane in lanes.items() if lane["reason"])
+        told = {n: lane["reason"] or lane.get("hint") for n, lane in lanes.items()}
+        reasons = "; ".join(f"{n}: {reason}" for n, reason in told.items() if reason)
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
     store.remove(staging)
     if target == final:  # where nothing can be renamed, a release without a manifest is no release
@@ -105,7 +106,7 @@ def build_release(
 def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool) -> dict[str, Any]:
     status = lane_status(store, name)
     if status is None:
-        return {"status": "not_selected", "reason": None}
+        return _left_out("")
     if status["status"] != "ok":
         return status
     place = f"lanes/{name}/benchmark/{status['benchmark'][:16]}"
@@ -113,15 +114,27 @@ def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, mini
         raise ReadbenchError(f"{name}: its benchmark files are gone: run `readbench build --dataset {name}` again")
     record = store.read_json(f"{place}/done.json")
     if record["raw"]["origin"] == "miniature" and not miniatures:
-        return {"status": "not_selected", "reason": f"it was built from miniatures: {_AGAIN.format(name)}"}
+        return _left_out(f"it was built from miniatures: {_AGAIN.format(name)}")
     settings = config.for_dataset(name, source.config)
     wanted = {
         "config": {k: v for k, v in config.to_json().items() if k != "datasets"},
         "settings": settings.to_json(),
     }
     if digest({k: record[k] for k in wanted}) != digest(wanted):
-        return {"status": "not_selected", "reason": f"it was built with other settings: {_AGAIN.format(name)}"}
+        return _left_out(f"it was built with other settings: {_AGAIN.format(name)}")
     return {**record, "status": "ok", "reason": None, "place": place}
+
+
+def _left_out(hint: str) -> dict[str, Any]:
+    """A dataset that is not in this release. What a person could do depends on what else lies in the data root, so it
+    is told on the spot and never stands in the release."""
+    return {"status": "not_selected", "reason": None, "hint": hint}
+
+
+def left_out(store: Store, sources: dict[str, Source], config: BenchmarkConfig, miniatures: bool) -> dict[str, str]:
+    """For each dataset that was built, but not so that it belongs to this release: why, and what to do."""
+    hints = {n: _lane(store, n, source, config, miniatures).get("hint") for n, source in sources.items()}
+    return {name: hint for name, hint in hints.items() if hint}
 
 
 def _inside(path: str, name: str) -> str:

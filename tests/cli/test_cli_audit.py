@@ -82,7 +82,9 @@ def test_filled_and_masked_channels_are_named(lite: Built) -> None:
                 assert sum(c["masked"] for c in facts["touched_channels"]) == row["sentinel_count"]
             first = facts["touched_channels"][0]
             text = readbench("audit", row["entry_id"], "--data", lite.data).out
-            assert re.search(rf"^ +in {first['filled']} steps.*: .*{re.escape(first['channel'])}", text, re.MULTILINE)
+            assert re.search(
+                rf"^ +in {first['filled']:,} steps?.*: .*{re.escape(first['channel'])}", text, re.MULTILINE
+            )
             seen += 1
     assert seen
 

@@ -166,6 +166,9 @@ def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
         assert found[name]["status"] == "not_selected"  # type: ignore[index]
         reason = f"it was built with other settings: name it as well, with --dataset {name}"
         assert f"warning: {name}: not_selected: {reason}" in ran.err
+        assert found[name]["reason"] is None, "what else lies in the data root does not enter the release"  # type: ignore[index]
+    again = readbench("verify", data / "release" / VERSION, "--rebuild")
+    assert again.code == 0, again.err
     words = ["--mirror", mirror, "--profile", "lite", "--version", VERSION, "--dataset", "ctsr"]
     ran = readbench("build", "--data", data, *words)
     assert ran.code == 0, ran.err
