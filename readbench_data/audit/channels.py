@@ -12,6 +12,7 @@ from readbench_data.audit.plot import shorten
 from readbench_data.channel_tally import by_channel
 from readbench_data.lane import CHANNELS
 from readbench_data.store import Stage, Store
+from readbench_data.wording import counted
 
 SHOWN = 100
 """Channels listed on a page; ``--json`` has all of them."""
@@ -85,4 +86,4 @@ def tally_lines(tally: pl.DataFrame, most: int = 10) -> list[str]:
         shares = [share(row[name], row["rows"]) for name in ("missing", "masked", "filled")]
         lines.append(f"{shorten(row['channel'], 33):34}{shares[0]:>10}{shares[1]:>11}{shares[2]:>10}")
     left = touched.height - most
-    return [*lines, f"and {left:,} more channels: --json or --html has them"] if left > 0 else lines
+    return [*lines, f"and {counted(left, 'more channel')}: --json or --html has the rest"] if left > 0 else lines

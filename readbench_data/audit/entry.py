@@ -14,6 +14,7 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.reading import find_audit_rows, read_manifest
 from readbench_data.store import Store
+from readbench_data.wording import counted
 
 
 def find(release: Path, entry_id: str) -> dict[str, Any]:
@@ -176,11 +177,11 @@ def _touched(channels: list[dict[str, Any]], groups: int = 3, names: int = 4) ->
     lines = []
     for (filled, masked), own in list(alike.items())[:groups]:
         sentinels = f", {masked if masked < filled else 'all'} of them sentinels" if masked else ""
-        told = f"{filled} steps{sentinels}"
+        told = f"{counted(filled, 'step')}{sentinels}"
         more = f" and {len(own) - names} more" if len(own) > names else ""
         lines.append(f"in {told}: {', '.join(own[:names])}{more}")
     left = sum(len(own) for own in list(alike.values())[groups:])
-    return [*lines, f"in fewer steps: {left} more channels"] if left else lines
+    return [*lines, f"in fewer steps: {counted(left, 'more channel')}"] if left else lines
 
 
 def _parameters(rule: dict[str, Any]) -> str:

@@ -125,6 +125,7 @@ def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
     import sources
     from readbench_data.audit.dataset_page import dataset_page
     from readbench_data.audit.index_page import write_pages
+    from readbench_data.wording import counted
 
     store = open_store(data)
     if dataset is not None:
@@ -133,4 +134,4 @@ def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
         click.echo(f"written: {target}")
         return
     written = write_pages(release, target, store, {name: s.labels for name, s in sources.all_sources().items()})
-    click.echo(f"written: {written[0]} and {len(written) - 1} pages beside it")
+    click.echo(f"written: {written[0]} and {counted(len(written) - 1, 'page')} beside it")
