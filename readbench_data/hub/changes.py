@@ -20,10 +20,8 @@ def told_changes(older: Path, newer: Path, before: str, tag: str) -> tuple[str, 
     found = diff_releases(older, newer)
     bump, made, note = found.proposed_bump() or "patch", step(before, tag), None
     if STEPS.index(made) < STEPS.index(bump):
-        note = (
-            f"since {before} the change is {bump}, and {tag} is only a {made} step: {raised(before, bump)} says so "
-            f"(build it with --version {raised(before, bump)})"
-        )
+        asked = raised(before, bump)
+        note = f"since {before} the change is {bump}, and {tag} is only a {made} step: build it with --version {asked}"
     return words(found), note
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from readbench_data.errors import UsageError
 from readbench_data.hub.address import Target, check_tag, is_reference, order, parse_reference, parse_target, previous
-from readbench_data.hub.changes import step
+from readbench_data.hub.changes import raised, step
 from readbench_data.hub.patience import Patience, scrub, transient
 
 
@@ -58,6 +58,27 @@ def test_lite_and_full_versions_are_never_compared() -> None:
     assert [step("0.1.0", v) for v in ("1.0.0", "0.2.0", "0.1.1", "odd")] == ["major", "minor", "patch", "major"]
 
 
+def test_a_password_is_known_from_a_port_and_a_user() -> None:
+    for good in ("sftp://bob@host/x", "http://host:80/x@y", "s3://bucket/a:b@c", "http://[::1]:80/x@y", "ftp://h:21"):
+        assert parse_target(good).name == good
+    assert parse_reference("s3://arn:aws:s3:eu:1:point/x@1.0.0")[1] == "1.0.0"
+    for bad in ("sftp://bob:pw@host/x", "sftp://bob:p@w@host/x", "ssh://bob:p/w@h/x", "simplecache::sftp://b:pw@h/x"):
+        for text, read in ((bad, parse_target), (bad + "@1.0.0", parse_reference)):
+            with pytest.raises(UsageError, match="a password in an address") as refused:
+                read(text)
+            assert "pw" not in str(refused.value)
+    with pytest.raises(UsageError, match="FSSPEC_SFTP_PASSWORD"):
+        parse_target("sftp://bob:pw@host/x")
+
+
+def test_a_step_that_is_too_small_names_the_version_it_asks_for() -> None:
+    assert raised("0.1.0-lite", "major") == "1.0.0-lite"
+    assert raised("0.1.3", "minor") == "0.2.0"
+    assert raised("v2.4.1", "patch") == "2.4.2"
+    with pytest.raises(ValueError, match="is no version"):
+        raised("odd", "major")
+
+
 def test_waits_double_are_spread_and_end() -> None:
     patience = Patience(base=1, longest=10, random=random.Random(3))
     for failures, middle in ((1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (50, 10)):
@@ -94,6 +115,18 @@ def test_what_may_pass_and_what_a_person_must_mend() -> None:
     wrapped = RuntimeError("Error while uploading")
     wrapped.__cause__ = httpx2.ReadError("reset")
     assert transient(wrapped)
+    xet = "Data processing error: Reqwest Error: HTTP status {} error ({}) for url (https://hub/xet-write-token/main)"
+    for kind, status, passes in (
+        ("client", "404 Not Found", False),
+        ("client", "401 Unauthorized", False),
+        ("client", "403 Forbidden", False),
+        ("client", "408 Request Timeout", True),
+        ("client", "409 Conflict", True),
+        ("client", "425 Too Early", True),
+        ("client", "429 Too Many Requests", True),
+        ("server", "500 Internal Server Error", True),
+    ):
+        assert transient(RuntimeError(xet.format(kind, status))) is passes, status
     assert not any(transient(error) for error in (ValueError("bad card"), FileNotFoundError(), NotImplementedError()))
     for status, passes in (
         (401, False),

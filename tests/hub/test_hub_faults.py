@@ -176,6 +176,28 @@ def test_a_hub_that_stays_broken_is_given_up(scene: Scene) -> None:
     scene.expect_sound()
 
 
+@pytest.mark.parametrize(
+    ("status", "says"),
+    [("404 Not Found", "publishing failed .*404 Not Found"), ("403 Forbidden", r"not allowed \(403\): set HF_TOKEN")],
+)
+def test_what_the_transfer_is_refused_for_good_is_not_tried_again(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, status: str, says: str
+) -> None:
+    tried: list[str] = []
+
+    def refuse(hub: Hub, parent: str, *rest: object) -> str:
+        tried.append(parent)
+        raise RuntimeError(
+            f"Data processing error: HTTP status client error ({status}) for url (x/xet-write-token/main)"
+        )
+
+    monkeypatch.setattr(Hub, "commit", refuse)
+    with pytest.raises(ReadbenchError, match=says):
+        scene.publish()
+    assert len(tried) == 1
+    scene.expect_sound()
+
+
 def test_a_full_disk_while_fetching_is_said_as_such(hub: HubStandIn, tmp_path: Path) -> None:
     full = OSError(28, "No space left on device", "part", None, str(tmp_path / "corpus.parquet"))
     told = Hub(NAME, hub.url).refused(full, "fetching")

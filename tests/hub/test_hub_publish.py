@@ -119,6 +119,111 @@ def test_the_second_version_sends_only_what_changed_and_tells_what_is_new(
     assert sorted(hub.repositories[NAME].tags) == [VERSION, "0.9.1-lite"]
 
 
+@pytest.mark.parametrize("where", ["hub", "folder"])
+def test_the_same_again_is_nothing_although_an_older_version_came_after_it(
+    hub: HubStandIn, publish: Publish, data: Path, tmp_path: Path, where: str
+) -> None:
+    to = NAME if where == "hub" else str(tmp_path / "out")
+    next_version(data, "0.9.1-lite")
+    for release in ("0.9.1-lite", VERSION):
+        assert publish(release=release, to=to).code == 0
+    assert "nothing would be done" in publish("--dry-run", release="0.9.1-lite", to=to).out
+    again = publish(release="0.9.1-lite", to=to)
+    assert again.code == 0, again.err
+    assert "0.9.1-lite is published already with the same content" in again.out
+    other = publish("--with-unlicensed", "ctsr", release="0.9.1-lite", to=to)
+    assert (other.code, "is published with other content" in other.err.splitlines()[-1]) == (1, True)
+    assert "note: since 0.9.0-lite the change is minor" in other.err
+    assert "build it with --version 0.10.0-lite" in other.err
+    pulled = readbench("pull", f"{to}@0.9.1-lite", "--endpoint", hub.url, "--data", data)
+    assert "First published version." in (Path(pulled.out.strip()) / "CHANGELOG.md").read_text(), "as it was then"
+
+
+def test_a_published_version_whose_prose_was_damaged_is_not_the_same(
+    publish: Publish, data: Path, tmp_path: Path
+) -> None:
+    from readbench_data.hub.address import Target
+    from readbench_data.hub.standing import as_published
+
+    out = tmp_path / "out"
+    assert publish(to=str(out)).code == 0
+    view = tmp_path / "view"
+    shutil.copytree(out / VERSION, view)
+    made = json.loads((view / "manifest.json").read_text())
+    where = Target(str(out), on_hub=False)
+    assert as_published(where, VERSION, view, made) == made
+    assert as_published(where, VERSION, view, made | {"config": {}}) is None, "other settings"
+    (out / VERSION / "README.md").write_text("edited")
+    assert as_published(where, VERSION, view, made) is None
+    (out / VERSION / "manifest.json").write_text("[]")
+    assert as_published(where, VERSION, view, made) is None
+
+
+def test_what_is_wrong_in_the_environment_is_said_at_once(
+    hub: HubStandIn, publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    from readbench_data.hub import patience
+
+    waits: list[float] = []
+    monkeypatch.setattr(patience.time, "sleep", waits.append)
+    with monkeypatch.context() as offline:
+        offline.setattr(constants, "HF_HUB_OFFLINE", True)
+        ran = publish()
+    assert ran.code == 1
+    assert "the Hub's client is offline (HF_HUB_OFFLINE): unset it" in ran.error
+    monkeypatch.setenv("HF_TOKEN", "hf_schl\u00fcssel")
+    ran = publish()
+    assert ran.code == 2
+    assert "HF_TOKEN holds a character that no token has" in ran.error
+    assert "ssel" not in ran.error
+    assert (waits, hub.log) == ([], [])
+
+
+def test_waiting_is_said_from_the_first_request_on(hub: HubStandIn, data: Path) -> None:
+    from hub_releases import patient
+
+    from readbench_data.hub.address import parse_target
+    from readbench_data.hub.publication import Wish, known_tags
+
+    left = [Fault("status", 503)]
+    hub.faults = lambda what, path: left.pop() if left else None
+    said: list[str] = []
+    wish = Wish(data / "release" / VERSION, parse_target(NAME), endpoint=hub.url)
+    assert known_tags(wish, patient(), said.append) == []
+    assert len(said) == 1
+    assert said[0].startswith("503: injected; looking again in")
+
+
+def test_a_password_in_an_address_is_refused_and_never_shown(publish: Publish, data: Path) -> None:
+    for to in ("sftp://bob:SECRET@host/x", "http://bob:SECRET@host/x", "ftp://bob:SE/SECRET@host/x"):
+        for ran in (
+            publish(to=to),
+            readbench("pull", f"{to}@{VERSION}", "--data", data),
+            readbench("pull", to, "--data", data),
+            readbench("composition", "--release", f"{to}@{VERSION}", "--data", data),
+            readbench("pull", f"me/x@{VERSION}", "--endpoint", to, "--data", data),
+        ):
+            assert "SECRET" not in ran.out + ran.err
+            assert ran.code == 2
+    assert "a password in an address would be kept in logs" in publish(to="sftp://bob:SECRET@host/x").error
+    assert not [p for p in data.rglob("*") if "SECRET" in p.name]
+
+
+def test_private_is_for_the_hub(publish: Publish, tmp_path: Path) -> None:
+    ran = publish("--private", to=str(tmp_path / "out"))
+    assert ran.code == 2
+    assert "--private is for repositories of the Hub" in ran.error
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_service_that_is_not_there_is_named(data: Path) -> None:
+    ran = readbench("publish", VERSION, "--to", "ftp://127.0.0.1:1/x", "--data", data)
+    assert ran.code == 1
+    assert "ftp://127.0.0.1:1/x: looking for versions failed (" in ran.error
+
+
 def test_a_dry_run_changes_nothing(hub: HubStandIn, publish: Publish, data: Path) -> None:
     ran = publish("--dry-run")
     assert ran.code == 0, ran.err
@@ -268,6 +373,7 @@ def test_an_unsound_download_is_not_kept(hub: HubStandIn, publish: Publish, data
     assert not list((data / "cache").rglob("*.parquet"))
     gone = readbench("pull", f"{NAME}@7.0.0", "--endpoint", hub.url, "--data", data)
     assert (gone.code, "there is no such version" in gone.error) == (1, True)
+    assert "HF_ENDPOINT" in gone.error
 
 
 def test_a_target_that_is_none_is_wrong_usage(publish: Publish) -> None:
