@@ -128,11 +128,6 @@ def print_table(
         click.secho(line(row), dim=bool(dim and number in dim))
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 file``, ``3 files``; ``plural`` where it is not the noun and an s."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def progress(line: str) -> None:
     """A line of progress on stderr, unless silence is wanted."""
     if not is_quiet():

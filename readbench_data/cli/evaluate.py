@@ -88,6 +88,8 @@ def evaluate(
         failed = rows.filter(pl.col("status") == "failed").select("method", "dataset", "reason")
         for method, dataset, reason in failed.unique(maintain_order=True).iter_rows():
             click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
+        if not failed.is_empty() and "ok" not in set(rows["status"]):
+            raise ReadbenchError(f"nothing that was asked for could be run: {failed['reason'][0]}")
     for line in refused[:-1]:
         click.echo(f"warning: {line}", err=True)
     if refused:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.wording import counted
 
 if TYPE_CHECKING:
     from readbench_data.config import BenchmarkConfig
@@ -34,7 +35,6 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     """
     import sources
     from assets.release import RELEASE_CODE
-    from readbench_data.cli.common import counted
     from readbench_data.codeversion import code_version
     from readbench_data.release.verify import verify as check
     from readbench_data.store import Store
@@ -102,7 +102,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
 
     import sources
     from assets.release import RELEASE_CODE
-    from readbench_data.cli.common import counted, is_quiet
+    from readbench_data.cli.common import is_quiet
     from readbench_data.codeversion import code_version
     from readbench_data.release.rebuild import rebuild
     from readbench_data.store import Store

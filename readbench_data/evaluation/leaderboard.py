@@ -58,7 +58,10 @@ class Leaderboard:
     def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """One row a method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
         datasets whose corpora change with the level (``varying0``, ...), and how many datasets are behind it
-        (``n``, the fewest of the levels). Best first; a method without any value is last."""
+        (``n``, the fewest of the levels).
+
+        Best first among the methods on every dataset that any has a value on (``complete``); the others follow, as a
+        mean over fewer datasets says nothing of a method's place. A method without any value is last."""
         cells = self.cells(metric, k)
         table = cells.group_by("method", maintain_order=True).agg(
             pl.col("family").drop_nulls().first(),
@@ -76,7 +79,8 @@ class Leaderboard:
             .cast(pl.Int64)
             .alias("n"),
         )
-        return table.sort("rho0", descending=True, nulls_last=True)
+        table = table.with_columns(complete=pl.col("n") == pl.col("n").max())
+        return table.sort("complete", "rho0", descending=True, nulls_last=True)
 
     def marks(self) -> dict[str, str]:
         """Per dataset what a reader must know: miniature, mirror, partial, no data, same at all levels."""

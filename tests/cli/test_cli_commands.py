@@ -114,7 +114,7 @@ def test_a_changed_byte_is_a_breach_named_on_stderr(lite: Built, tmp_path: Path)
     assert (ran.code, ran.out) == (1, "")
     first, last = ran.err.splitlines()
     assert first.startswith("breach: README.md: its sha256")
-    assert last == f"readbench: {tmp_path / 'r'}: 1 breaches in release {VERSION}: build it again"
+    assert last == f"readbench: {tmp_path / 'r'}: 1 breach in release {VERSION}: build it again"
 
 
 def test_audit_tells_the_proof_of_an_entry_and_of_a_dropped_window(lite: Built) -> None:

@@ -89,7 +89,7 @@ def test_a_suite_and_single_methods_are_asked_for_together(
     assert (ran.code, ran.err) == (0, "")
     table = tmp_path / "rows.parquet"
     ran = readbench("leaderboard", "--data", data, "--parquet", table)
-    assert ran.out == f"wrote {table}\n"
+    assert ran.out == f"written: {table}\n"
     assert set(pl.read_parquet(table)["method"]) == {"Random", "Majority", "ED"}
 
 

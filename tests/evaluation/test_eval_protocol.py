@@ -114,6 +114,18 @@ def test_a_failing_method_is_a_row_and_the_others_go_on(release: Path, tmp_path:
     assert "Broken on waves at 0 %: RuntimeError: sensor on fire" in to_text(board)
 
 
+def test_a_method_on_fewer_datasets_stands_below_those_on_all(release: Path, tmp_path: Path) -> None:
+    """To fail where it is hard must not raise a method's place: Majority on the one dataset where it is best."""
+    whole = evaluate_methods(release, tmp_path, [Euclidean()])
+    assert whole.counts()["ok"] > 3
+    best = leaderboard(release, tmp_path).cells().filter(rho=0).sort("value")["dataset"].to_list()
+    evaluate(release, tmp_path, ["Features"], [d for d in best if d != "absent"][-1:])
+    macro = leaderboard(release, tmp_path).macro()
+    assert macro["method"].to_list() == ["ED", "Features"]
+    assert macro["complete"].to_list() == [True, False]
+    assert macro["rho0"][1] >= macro["rho0"][0], "its mean is higher, over fewer"
+
+
 def test_scores_that_are_not_numbers_fail(release: Path) -> None:
     @dataclass(frozen=True)
     class NotANumber(Broken):

@@ -198,6 +198,14 @@ def test_declared_supervision_decides_what_is_shown(noise: Path, tmp_path: Path)
         assert set(run(folder, noise, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
 
 
+def test_a_dataset_without_data_is_nothing_to_answer_for(release: Path, tmp_path: Path) -> None:
+    folder = submission(
+        tmp_path / "m", "def rank(q, c): return sorted(range(len(c)), key=lambda i: str(c[i]['ts_values']))"
+    )
+    assert "no_data" in set(run(folder, release, tmp_path / "out", limits=QUICK).rows["status"])
+    assert verify(folder, release, limits=QUICK) == []
+
+
 def test_official_mode_blanks_the_class_and_nothing_else() -> None:
     entry = {"class_label": "A", "label": "anomaly", "rca_target": "t", "rca_affected": ["t"], "extras": "{1}", "n": 1}
     assert masked_query(entry, "official") == {**entry, "class_label": None}

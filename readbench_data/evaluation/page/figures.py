@@ -10,7 +10,7 @@ from html import escape
 from readbench_data.evaluation.release_data import LEVELS
 
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "4 2", "1 2")
-MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring")
+MARKS = ("circle", "square", "triangle", "diamond", "cross", "ring", "plus", "wedge")
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,8 @@ def _mark(x: float, y: float, shape: str) -> str:
         "triangle": "M0-5L5 4H-5z",
         "diamond": "M0-5L5 0L0 5L-5 0z",
         "cross": "M-4-4L4 4M4-4L-4 4",
+        "plus": "M-5 0H5M0-5V5",
+        "wedge": "M0 5L5-4H-5z",
     }
     return f'<path d="{paths[shape]}" class="{shape}" transform="translate({x:.1f} {y:.1f})"/>'
 

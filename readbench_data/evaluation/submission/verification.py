@@ -71,7 +71,8 @@ def verify(folder: Path, release: Path, limits: Limits | None = None, progress: 
         return _rerun(path, release, claim.mode, datasets, limits, progress)
 
     now = again(wanted)
-    unbacked = sorted({dataset for dataset, *_ in claim.values.keys() - now.keys()} - claim.datasets.keys())
+    claimed = {key for key, value in claim.values.items() if value is not None}
+    unbacked = sorted({dataset for dataset, *_ in claimed - now.keys()} - claim.datasets.keys())
     found += [f"{n}: results.json has values of it and does not say on which data" for n in unbacked]
     differing = [key for key, value in now.items() if not _same(claim.values.get(key), value)]
     second = again(sorted({key[0] for key in differing})) if differing and claim.mode == "strict" else {}
