@@ -221,12 +221,17 @@ def signed(name: str) -> tuple[str, str]:
     return sign, f"C.prctl(15, {sign!r}.encode())\n"
 
 
+def running(sign: str) -> list[str]:
+    """Processes of that name."""
+    listed = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if line == sign]
+
+
 def left_behind(sign: str) -> list[str]:
     """Processes of that name that are still there when the kernel has had time to end them."""
     deadline, found = time.monotonic() + 5, [sign]
     while found and time.monotonic() < deadline:
-        listed = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True).stdout
-        found = [line for line in listed.splitlines() if line == sign]
+        found = running(sign)
     return found
 
 
@@ -245,6 +250,40 @@ def test_nothing_outlives_its_time(attempt: Attempt, name: str) -> None:
     rows = attempt(seen_by(called + ESCAPES[name], C_LIBRARY + "import time"), limits=Limits(seconds=1, memory_gib=4))
     assert "time limit of 1 s is over" in rows["reason"][0]
     assert time.monotonic() - started < 20
+    assert left_behind(sign) == []
+
+
+@pytest.mark.parametrize(
+    ("jailed", "body"),
+    [
+        pytest.param(True, "while True: pass", marks=isolated, id="jailed"),
+        pytest.param(True, ESCAPES["death signal"], marks=isolated, id="jailed, death signal given up"),
+        pytest.param(False, "while True: pass", id="unisolated"),
+    ],
+)
+def test_nothing_outlives_a_harness_that_is_killed(noise: Path, tmp_path: Path, jailed: bool, body: str) -> None:
+    """SIGKILL leaves the harness no time to tidy up; the kernel ends what it had started."""
+    sign, called = signed(f"k{tmp_path.name[-3:]}")
+    folder = tmp_path / "m"
+    new(folder)
+    (folder / "method.py").write_text(seen_by(called + body, C_LIBRARY))
+    code = (
+        "import sys; from pathlib import Path; from readbench_data.evaluation.submission import harness, sandbox\n"
+        "if sys.argv[4] == 'False': harness.can_isolate = sandbox.can_isolate = lambda: False\n"
+        "harness.run(*map(Path, sys.argv[1:4]))"
+    )
+    arguments = [str(folder), str(noise), str(tmp_path / "out"), str(jailed)]
+    kept = tmp_path / "temporary"
+    kept.mkdir()
+    process = subprocess.Popen([sys.executable, "-c", code, *arguments], env={**os.environ, "TMPDIR": str(kept)})
+    try:
+        deadline = time.monotonic() + 60
+        while not running(sign) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert running(sign), "the method was never started"
+    finally:
+        process.kill()
+        process.wait()
     assert left_behind(sign) == []
 
 

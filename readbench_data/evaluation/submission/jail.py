@@ -12,12 +12,13 @@ import ctypes
 import json
 import os
 import resource
+import signal
 import sys
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
 MS_REC, MS_PRIVATE = 16384, 1 << 18
 MNT_DETACH = 2
-PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
+PR_SET_PDEATHSIG, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 1, 24, 38
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 SYS_KEYCTL = {"x86_64": 250, "aarch64": 219}
 KEYCTL_JOIN_SESSION_KEYRING = 1
@@ -103,6 +104,21 @@ def limit(memory_bytes: int) -> None:
             break
 
 
+def limit_cpu(seconds: int) -> None:
+    """CPU seconds of each process, for when nobody is left to watch the clock."""
+    most = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    seconds = seconds if most == resource.RLIM_INFINITY else min(seconds, most)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+
+
+def die_with(harness: int) -> None:
+    """Be ended by the kernel with the process that started this one (Linux)."""
+    if sys.platform == "linux":
+        check(libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0), "death signal")
+        if os.getppid() != harness:  # it died before
+            sys.exit(1)
+
+
 def main() -> None:
     """Read the job from the command line and become the worker."""
     job = json.loads(sys.argv[1])
@@ -110,7 +126,9 @@ def main() -> None:
         enter(job["root"], job["shown"], job["devices"], job["scratch_bytes"])
         limit(job["memory_bytes"])
     else:
+        die_with(job["harness"])
         resource.setrlimit(resource.RLIMIT_AS, (job["memory_bytes"], job["memory_bytes"]))
+    limit_cpu(job["cpu_s"])
     os.execve(job["command"][0], job["command"], job["environment"])
 
 

@@ -27,24 +27,26 @@ from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
 from readbench_data.evaluation.submission.masking import Entry
 
 HERE = Path(__file__).parent
+DIE_WITH_HARNESS = ("setpriv", "--pdeathsig", "KILL")
+"""The kernel ends the outer ``unshare`` when the thread that started it, which is the harness's, is gone."""
+
 ENTER = (
-    "unshare",
-    "--user",
-    "--map-root-user",
-    "--mount",
-    "--net",
-    "--pid",
-    "--ipc",
-    "--uts",
-    "--fork",
-    "--kill-child",
+    *DIE_WITH_HARNESS,
+    *("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"),
+    *("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
 )
+"""Two process namespaces. The first process of the outer one is ours: a method can give up its own death signal, but
+when that process ends, the kernel ends all that is below it."""
+
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 LONGEST_LINE = 1 << 24
 LONGEST_REASON = 300
 SCRATCH_BYTES = 1 << 30
 """What a method may write below /tmp; it lies in memory and is gone with the jail."""
+
+CPU_MARGIN_S, LONGEST_CPU_S = 60, 1 << 31
+"""Beyond the time limit on every core, each process is ended by the kernel (ours: the guard is always earlier)."""
 
 
 class Refused(Exception):
@@ -63,7 +65,7 @@ class Ranked:
 @cache
 def can_isolate() -> bool:
     """Whether namespaces can be had here (tried once, with a jail that does nothing)."""
-    if shutil.which("unshare") is None:
+    if any(shutil.which(program) is None for program in ("setpriv", "unshare")):
         return False
     with _root() as root, tempfile.TemporaryDirectory() as folder:
         job = _job([sys.executable, "-I", "-c", "pass"], Path(folder), Limits(), root)
@@ -202,6 +204,8 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
         "devices": [d for d in DEVICES if os.path.exists(d)],
         "memory_bytes": int(limits.memory_gib * 2**30),
         "scratch_bytes": SCRATCH_BYTES,
+        "cpu_s": int(min(limits.seconds * (os.cpu_count() or 1) + CPU_MARGIN_S, LONGEST_CPU_S)),
+        "harness": os.getpid(),
         "command": command,
         "environment": environment | threads,
     }
@@ -209,7 +213,7 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
 
 def _command(job: dict[str, Any], isolated: bool) -> list[str]:
     start = [sys.executable, "-I", str(HERE / "jail.py"), json.dumps(job)]
-    return [*ENTER, "--fork", "--kill-child", *start] if isolated else start
+    return [*ENTER, *start] if isolated else start
 
 
 @contextmanager
