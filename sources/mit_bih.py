@@ -213,7 +213,8 @@ SOURCE = Source(
   number  = {3},
   pages   = {45--50},
   year    = {2001},
-  doi     = {10.13026/C2F305}
+  doi     = {10.1109/51.932724},
+  note    = {Data: doi 10.13026/C2F305}
 }
 @article{goldberger2000physiobank,
   author  = {Goldberger, Ary L. and others},

@@ -31,8 +31,8 @@ MINIATURE_WARNING = (
 
 CITATION = """@article{readbench2026,
   title   = {{READ-Bench}: Benchmarking Historical Instance Retrieval for Time-Series Diagnosis},
-  author  = {Pastrana, Gerardo and Li, Haojun and Mehta, Dhruv and Vyas, Anoushka and Khoshfetrat Pakazad, Sina and
-             Ohlsson, Henrik and Paparrizos, John},
+  author  = {Pastrana, Gerardo and Li, Haojun and Mehta, Dhruv and Vyas, Anoushka and
+             Pakazad, Sina Khoshfetrat and Ohlsson, Henrik and Paparrizos, John},
   journal = {arXiv preprint arXiv:2609.32123},
   year    = {2026}
 }"""
@@ -92,7 +92,7 @@ def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], pr
         front |= {"license_name": "each-part-its-own", "license_link": "README.md#licences"}
     front |= {
         "language": ["en"],
-        "task_categories": ["time-series-forecasting", "feature-extraction", "other"],
+        "task_categories": ["feature-extraction", "other"],
         "tags": [
             "time-series",
             "anomaly-detection",
