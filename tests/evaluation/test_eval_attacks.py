@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +21,7 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.submission import Limits, can_isolate, new, run, validate
 from readbench_data.evaluation.submission.contract import folder_hash
 from readbench_data.evaluation.submission.guard import family
+from readbench_data.evaluation.submission.scratch import scratch, sweep
 
 isolated = pytest.mark.skipif(not can_isolate(), reason="this machine gives no namespaces")
 Attempt = Callable[..., pl.DataFrame]
@@ -261,7 +263,9 @@ def test_nothing_outlives_its_time(attempt: Attempt, name: str) -> None:
         pytest.param(False, "while True: pass", id="unisolated"),
     ],
 )
-def test_nothing_outlives_a_harness_that_is_killed(noise: Path, tmp_path: Path, jailed: bool, body: str) -> None:
+def test_nothing_outlives_a_harness_that_is_killed(
+    noise: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jailed: bool, body: str
+) -> None:
     """SIGKILL leaves the harness no time to tidy up; the kernel ends what it had started."""
     sign, called = signed(f"k{tmp_path.name[-3:]}")
     folder = tmp_path / "m"
@@ -285,6 +289,22 @@ def test_nothing_outlives_a_harness_that_is_killed(noise: Path, tmp_path: Path, 
         process.kill()
         process.wait()
     assert left_behind(sign) == []
+    left = [*kept.iterdir()]
+    assert len(left) == 2
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    with scratch() as living:
+        sweep()
+        assert {*kept.iterdir()} == {*left, living}  # too young to tell
+        for path in kept.iterdir():
+            os.utime(path, (0, 0))
+        sweep()
+        assert [*kept.iterdir()] == [living]
+
+
+@isolated
+def test_the_signal_that_ended_a_method_is_told(attempt: Attempt) -> None:
+    rows = attempt("import ctypes\ndef rank(q, c):\n    ctypes.string_at(0)\n")
+    assert "the process died (signal 11 after" in rows["reason"][0]
 
 
 @isolated

@@ -11,10 +11,8 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +23,7 @@ import numpy as np
 from readbench_data.evaluation.submission.contract import submitted_files
 from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
 from readbench_data.evaluation.submission.masking import Entry
+from readbench_data.evaluation.submission.scratch import scratch, sweep
 
 HERE = Path(__file__).parent
 DIE_WITH_HARNESS = ("setpriv", "--pdeathsig", "KILL")
@@ -33,10 +32,11 @@ DIE_WITH_HARNESS = ("setpriv", "--pdeathsig", "KILL")
 ENTER = (
     *DIE_WITH_HARNESS,
     *("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child"),
+    *("sh", "-c", '"$@"; exit $?', "first"),
     *("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
 )
 """Two process namespaces. The first process of the outer one is ours: a method can give up its own death signal, but
-when that process ends, the kernel ends all that is below it."""
+when that process ends, the kernel ends all that is below it. The shell tells a signal as 128 + its number."""
 
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
@@ -67,8 +67,8 @@ def can_isolate() -> bool:
     """Whether namespaces can be had here (tried once, with a jail that does nothing)."""
     if any(shutil.which(program) is None for program in ("setpriv", "unshare")):
         return False
-    with _root() as root, tempfile.TemporaryDirectory() as folder:
-        job = _job([sys.executable, "-I", "-c", "pass"], Path(folder), Limits(), root)
+    with scratch() as root, scratch() as folder:
+        job = _job([sys.executable, "-I", "-c", "pass"], folder, Limits(), root)
         done = subprocess.run(_command(job, True), capture_output=True, timeout=60, check=False)
         return done.returncode == 0
 
@@ -78,17 +78,18 @@ def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Li
 
     Refused: what is wrong with the method, in one line.
     """
+    sweep()
     isolated = can_isolate()
-    with tempfile.TemporaryDirectory(prefix="submission-") as copied, _root() as root:
-        inside = Path(copied) / "submission"
+    with scratch() as copied, scratch() as root:
+        inside = copied / "submission"
         for file in submitted_files(folder):
             target = inside / file.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, target, follow_symlinks=False)
-        shutil.copyfile(HERE / "worker.py", Path(copied) / "worker.py")
+        shutil.copyfile(HERE / "worker.py", copied / "worker.py")
         receive, send = os.pipe()
         command = [sys.executable, "-I", f"{copied}/worker.py", str(send)]
-        job = _job(command, Path(copied), limits, root if isolated else None)
+        job = _job(command, copied, limits, root if isolated else None)
         process = subprocess.Popen(
             _command(job, isolated),
             stdin=subprocess.PIPE,
@@ -169,6 +170,7 @@ class _Talk:
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=5)
         code = process.returncode
+        code = 128 - code if code is not None and code > 128 else code
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return f"{how} after {time.monotonic() - self.started:.1f} s"
 
@@ -189,7 +191,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return answer
 
 
-def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> dict[str, Any]:
+def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) -> dict[str, Any]:
     prefixes = {sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent), sysconfig.get_path("stdlib")}
     prefixes |= {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
     shown = sorted({p for p in (*SYSTEM, *prefixes) if os.path.lexists(p)} | {str(folder)}, key=len)
@@ -199,7 +201,7 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "NUMBA_CACHE_DIR": "/tmp/numba", "PYTHONHASHSEED": "0"}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {
-        "root": root,
+        "root": str(root) if root else None,
         "shown": kept,
         "devices": [d for d in DEVICES if os.path.exists(d)],
         "memory_bytes": int(limits.memory_gib * 2**30),
@@ -214,12 +216,3 @@ def _job(command: list[str], folder: Path, limits: Limits, root: str | None) -> 
 def _command(job: dict[str, Any], isolated: bool) -> list[str]:
     start = [sys.executable, "-I", str(HERE / "jail.py"), json.dumps(job)]
     return [*ENTER, *start] if isolated else start
-
-
-@contextmanager
-def _root() -> Iterator[str]:
-    folder = tempfile.mkdtemp(prefix="jail-")
-    try:
-        yield folder
-    finally:
-        os.rmdir(folder)
