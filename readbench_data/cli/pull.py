@@ -21,10 +21,11 @@ Examples:
 def pull(reference: str, endpoint: str | None, data: str) -> None:
     """Fetch a published release, verify every file and invariant, and keep it.
 
-    Prints the folder. A version that was pulled before is not fetched again, as a published version never changes.
+    Prints the folder. A version that was pulled before is not fetched again, as a published version never changes,
+    unless its files here are no longer what they were.
     """
     from readbench_data.hub.address import parse_reference
     from readbench_data.hub.pulling import pull as fetch
 
     target, tag = parse_reference(reference)
-    click.echo(fetch(target, tag, cache_folder(data), endpoint, say=progress))
+    click.echo(fetch(target, tag, cache_folder(data), endpoint, say=progress, elsewhere=False))

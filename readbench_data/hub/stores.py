@@ -48,10 +48,13 @@ def reached(store: Store, doing: str) -> Iterator[None]:
         if ours and not isinstance(error, (OSError, NotImplementedError)):
             raise
         what = "it is read only" if isinstance(error, NotImplementedError) else told(error)
+        local = store.root.partition("://")[0] in (store.root, "file", "local")  # not asked of what is not reached
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             advice = "free some space and run the same command again"
-        elif store.root.partition("://")[0] in (store.root, "file", "local"):  # not asked of what is not reached
-            advice = "choose another folder, or change its permissions"
-        else:
+        elif not local:
             advice = "look at the address, --endpoint, and the credentials in the environment"
+        elif isinstance(error, FileNotFoundError):
+            advice = "something there is gone: look whether all of it is still in its place"
+        else:
+            advice = "choose another folder, or change its permissions"
         raise ReadbenchError(f"{store.root}: {doing} failed ({what}): {advice}") from None
