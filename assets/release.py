@@ -21,6 +21,7 @@ from readbench_data.codeversion import code_version
 from readbench_data.publish import publish_local
 from readbench_data.release import layout
 from readbench_data.release.build import build_release, left_out, release_content
+from readbench_data.release.code import release_code
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.verify import verify
 from readbench_data.store import Store
@@ -28,7 +29,6 @@ from readbench_data.store import Store
 RELEASE = dg.AssetKey("release")
 SAME_CONTENT = ("same_content", "what is published is what was released")
 PLACES = ("release", "published")
-RELEASE_CODE = ("readbench_data.release.build", "readbench_data.release.card")
 
 
 class PublishTo(dg.Config):
@@ -50,7 +50,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         deps=lanes,
         group_name=GROUP,
         kinds={"parquet"},
-        code_version=code_version(*RELEASE_CODE),
+        code_version=release_code(),
         check_specs=checks.specs(RELEASE, "release"),
         description="Versioned Parquet, card, manifest and audit tables of every lane that is built; it names the "
         "datasets without data. Verified before it is promoted.",
@@ -75,7 +75,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 sources.all_sources(),
                 version,
                 workspace.config(),
-                code_version(*RELEASE_CODE),
+                release_code(),
                 gate,
                 miniatures=workspace.origin_kind == "miniature",
             )

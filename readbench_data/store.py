@@ -25,6 +25,8 @@ from fsspec.implementations.local import LocalFileSystem
 from readbench_data.errors import ReadbenchError
 from readbench_data.exchange import exchange
 
+_BLOCK = 4 << 20
+
 PASSING = (".building-", ".replaced-", ".publishing-")
 """How the names of folders begin that a run makes on its way, beside the final ones."""
 
@@ -113,6 +115,24 @@ class Store:
     def write_bytes(self, path: str, data: bytes) -> None:
         with self.open_write(path) as stream:
             stream.write(data)
+
+    def create(self, path: str, data: bytes) -> None:
+        """Write a file only if there is none, where the store can promise that; else write it.
+
+        Raises ``FileExistsError``.
+        """
+        try:
+            self.fs.pipe_file(self.url(path), data, mode="create")
+        except (FileNotFoundError, TypeError, NotImplementedError):  # no folder yet, or no such promise
+            self.write_bytes(path, data)
+
+    def sha256(self, path: str) -> str:
+        """SHA-256 of a file, read in blocks."""
+        state = hashlib.sha256()
+        with self.open_read(path) as stream:
+            while block := stream.read(_BLOCK):
+                state.update(block)
+        return state.hexdigest()
 
     def read_json(self, path: str) -> Any:
         return json.loads(self.read_bytes(path))

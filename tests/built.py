@@ -23,6 +23,7 @@ from readbench_data import lane as stages
 from readbench_data.config import LITE, BenchmarkConfig
 from readbench_data.origin import MINIATURE_SEED, Origin
 from readbench_data.release.build import build_release, set_lane_status
+from readbench_data.release.code import release_code
 from readbench_data.store import Store
 
 REPO = Path(__file__).resolve().parents[1]
@@ -98,14 +99,6 @@ def run_lane(made: stages.Lane) -> stages.Record:
     keys = {s: made.stage(s).current()["key"] for s in stages.STAGES}  # type: ignore[index]
     set_lane_status(made.store, made.name, {"status": "ok", "reason": None, **keys})
     return record
-
-
-def release_code() -> str:
-    """The code version that a release made by the pipeline bears."""
-    from assets.release import RELEASE_CODE
-    from readbench_data.codeversion import code_version
-
-    return code_version(*RELEASE_CODE)
 
 
 def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> dict[str, Any]:

@@ -34,8 +34,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     is proved only by --rebuild.
     """
     import sources
-    from assets.release import RELEASE_CODE
-    from readbench_data.codeversion import code_version
+    from readbench_data.release.code import release_code
     from readbench_data.release.verify import verify as check
     from readbench_data.store import Store
 
@@ -47,7 +46,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     if mirror is not None and not again:
         raise UsageError("--mirror is for --rebuild")
     store = Store(release if remote else str(Path(release).absolute()))
-    report = check(store, sources.all_sources(), code_version(*RELEASE_CODE))
+    report = check(store, sources.all_sources(), release_code())
     if again and mirror is None:
         _require_no_mirror(Path(release))
     problems = list(report.problems)
@@ -101,9 +100,8 @@ def _rebuild(release: Path, mirror: str | None) -> None:
     import tempfile
 
     import sources
-    from assets.release import RELEASE_CODE
     from readbench_data.cli.common import is_quiet
-    from readbench_data.codeversion import code_version
+    from readbench_data.release.code import release_code
     from readbench_data.release.rebuild import rebuild
     from readbench_data.store import Store
 
@@ -117,7 +115,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
         def lane(name: str, origin: str, config: BenchmarkConfig, pool: bool) -> Lane:
             return _lane(store, Path(folder) / "cache", mirror, name, origin, config, pool)
 
-        found = rebuild(release, store, sources.all_sources(), lane, code_version(*RELEASE_CODE), progress)
+        found = rebuild(release, store, sources.all_sources(), lane, release_code(), progress)
     if not found.same:
         shown = ", ".join((found.content or found.bytes)[:5])
         what = "content" if found.content else "bytes, though not in content"

@@ -27,10 +27,7 @@ def claim(target: Store, tag: str, content: str) -> None:
     if _holder(target, tag) is None:
         record = json_bytes({"content": content, "started": datetime.now(UTC).isoformat(timespec="seconds")})
         with suppress(FileExistsError):  # a rival was quicker: whose it is, is looked at below
-            try:
-                target.fs.pipe_file(target.url(claim_at(tag)), record, mode="create")
-            except (FileNotFoundError, TypeError, NotImplementedError):  # no folder yet, or no such promise
-                target.write_bytes(claim_at(tag), record)
+            target.create(claim_at(tag), record)
     if not holds(target, tag, content):
         raise taken(target, tag)
 

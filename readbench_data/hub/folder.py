@@ -244,16 +244,7 @@ def _require_same(target: Store, own: bytes, tag: str) -> None:
 
 
 def _same(target: Store, there: set[str], path: str, stated: dict[str, Any]) -> bool:
-    return path in there and target.size(path) == stated["bytes"] and sha256_of(target, path) == stated["sha256"]
-
-
-def sha256_of(store: Store, path: str) -> str:
-    """SHA-256 of a stored file, read in blocks."""
-    state = hashlib.sha256()
-    with store.open_read(path) as stream:
-        while block := stream.read(BLOCK):
-            state.update(block)
-    return state.hexdigest()
+    return path in there and target.size(path) == stated["bytes"] and target.sha256(path) == stated["sha256"]
 
 
 def _known(target: Store, before: str | None) -> dict[str, str]:
@@ -287,8 +278,6 @@ def _promote(target: Store, staging: str, tag: str, own: bytes) -> None:
 def _create(target: Store, path: str, data: bytes, tag: str) -> None:
     """Write the manifest only if there is none, where the store can promise that."""
     try:
-        target.fs.pipe_file(target.url(path), data, mode="create")
+        target.create(path, data)
     except FileExistsError:
         _require_same(target, data, tag)
-    except (TypeError, NotImplementedError):
-        target.write_bytes(path, data)

@@ -19,7 +19,7 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.hub.address import Target, require_endpoint
 from readbench_data.hub.attempts import patiently, silent
 from readbench_data.hub.client import Hub, quiet
-from readbench_data.hub.folder import require_whole, sha256_of, sizes
+from readbench_data.hub.folder import require_whole, sizes
 from readbench_data.hub.patience import Patience, status_of, told
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.release import layout
@@ -68,7 +68,7 @@ def _differing(folder: Path, pool: bool = True) -> set[str] | None:
     there.pop(layout.MANIFEST)
     wrong = {path for path, f in wanted.items() if there.get(path) != f["bytes"]} | (there.keys() - files.keys())
     if sum(f["bytes"] for f in wanted.values()) <= HASHED:
-        wrong |= {path for path in wanted.keys() - wrong if sha256_of(store, path) != wanted[path]["sha256"]}
+        wrong |= {path for path in wanted.keys() - wrong if store.sha256(path) != wanted[path]["sha256"]}
     return wrong
 
 
@@ -213,7 +213,7 @@ def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -
         for stranger in there.keys() - wanted.keys() - {layout.MANIFEST}:
             (folder / stranger).unlink()
         for path, stated in wanted.items():
-            if there.get(path) == stated["bytes"] and sha256_of(kept, path) == stated["sha256"]:
+            if there.get(path) == stated["bytes"] and kept.sha256(path) == stated["sha256"]:
                 continue
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

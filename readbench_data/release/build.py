@@ -227,11 +227,7 @@ def _shapes(store: Store, path: str) -> pa.Table | None:
 
 def _copy(store: Store, source: str, target: str) -> dict[str, Any]:
     store.copy(source, target)
-    state = hashlib.sha256()
-    with store.open_read(target) as stream:
-        while block := stream.read(1 << 22):
-            state.update(block)
-    return {"sha256": state.hexdigest(), "bytes": store.size(target)}
+    return {"sha256": store.sha256(target), "bytes": store.size(target)}
 
 
 def _text(store: Store, target: str, path: str, data: bytes) -> dict[str, Any]:

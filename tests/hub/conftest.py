@@ -9,9 +9,12 @@ from types import SimpleNamespace
 
 import built
 import pytest
+import s3
 from hub_releases import TOKEN
 from hub_standin import HubStandIn
 from huggingface_hub.utils import _http
+
+from readbench_data.store import Store
 
 
 @pytest.fixture
@@ -38,3 +41,19 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
     return built.lite(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    """Address of an S3 service on the loopback."""
+    with s3.service() as url:
+        yield url
+
+
+@pytest.fixture(params=["folder", "s3"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    """Somewhere to publish to: a folder that is not there yet, and a bucket."""
+    if request.param == "folder":
+        return Store(str(tmp_path / "out"))
+    endpoint = request.getfixturevalue("endpoint")
+    return Store(f"{s3.bucket(endpoint)}/readbench", {"endpoint_url": endpoint})

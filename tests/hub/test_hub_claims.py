@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,12 +15,6 @@ from readbench_data.hub.folder import publish_folder, tags
 from readbench_data.store import Store
 
 V = "1.0.0"
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with s3.service() as url:
-        yield url
 
 
 @pytest.fixture

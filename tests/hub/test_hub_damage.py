@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,20 +18,6 @@ from readbench_data.hub.stores import reached
 from readbench_data.store import Store
 
 FILE = "data/pump/queries.parquet"
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with s3.service() as url:
-        yield url
-
-
-@pytest.fixture(params=["folder", "s3"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "folder":
-        return Store(str(tmp_path / "out"))
-    endpoint = request.getfixturevalue("endpoint")
-    return Store(f"{s3.bucket(endpoint)}/readbench", {"endpoint_url": endpoint})
 
 
 def test_a_damaged_target_is_not_called_the_same(target: Store, tmp_path: Path) -> None:

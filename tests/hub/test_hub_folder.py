@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,20 +20,6 @@ from readbench_data.hub.folder import publish_folder, tags
 from readbench_data.hub.pulling import pull, to_compare
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.store import Store
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with s3.service() as url:
-        yield url
-
-
-@pytest.fixture(params=["folder", "s3"])
-def target(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    if request.param == "folder":
-        return Store(str(tmp_path / "out"))
-    endpoint = request.getfixturevalue("endpoint")
-    return Store(f"{s3.bucket(endpoint)}/readbench", {"endpoint_url": endpoint})
 
 
 @pytest.fixture

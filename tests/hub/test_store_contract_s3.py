@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,12 +23,6 @@ for _name, _value in vars(contract).items():
         _value.__code__.co_varnames[: _value.__code__.co_argcount]
     ):
         globals()[_name] = _value
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[str]:
-    with s3.service() as url:
-        yield url
 
 
 @pytest.fixture

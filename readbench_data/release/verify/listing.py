@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from readbench_data.release import layout
 from readbench_data.release.verify.report import Check
-from readbench_data.store import Store
 
 
 def check_listing(check: Check) -> None:
@@ -17,7 +14,7 @@ def check_listing(check: Check) -> None:
         check.file(path)
         if path not in present:
             check.breach(path, "checksum_error", "listed in the manifest but not there")
-        elif _sha256(check.release, path) != stated["sha256"]:
+        elif check.release.sha256(path) != stated["sha256"]:
             check.breach(path, "checksum_error", "its sha256 is not the one in the manifest: the file was changed")
     for path in sorted(present - set(listed)):
         check.breach(path, "unlisted", "there but not listed in the manifest")
@@ -29,11 +26,3 @@ def check_listing(check: Check) -> None:
         room, _, rest = path.partition("/")
         if (room == "data" and rest.split("/")[0] not in built) or (room == "audit" and path not in audits):
             check.breach(path, "unlisted", "belongs to no dataset that the manifest calls built")
-
-
-def _sha256(release: Store, path: str) -> str:
-    state = hashlib.sha256()
-    with release.open_read(path) as stream:
-        while block := stream.read(1 << 22):
-            state.update(block)
-    return state.hexdigest()
