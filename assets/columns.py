@@ -1,6 +1,7 @@
 """What the columns of the window index and of the audit table mean, for the lineage view.
 
-Belongs here: one line a column. Does not: the schemas (``readbench_data.index``, ``readbench_data.release.parquet``).
+Belongs here: one line a column. Does not: the schemas
+(``readbench_data.windows.index``, ``readbench_data.release.parquet``).
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ import polars as pl
 from assets import checks
 from assets.progress import report
 from assets.resources import Workspace
-from readbench_data.codeversion import code_version
 from readbench_data.release import layout
+from readbench_data.store.code_version import code_version
 
 EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
 PUBLISHED = dg.AssetKey("published")
@@ -73,8 +73,8 @@ def _family(name: str) -> dg.AssetsDefinition:
     )
     def scored(workspace: Workspace) -> dg.MaterializeResult:
         from assets.evaluation_figures import scores_by_dataset
-        from readbench_data.evaluation import evaluate
-        from readbench_data.evaluation.registry import SHORT_LIST, method
+        from readbench_data.evaluation.methods.registry import SHORT_LIST, method
+        from readbench_data.evaluation.run.protocol import evaluate
 
         asked = Asked(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
         methods = asked or [m for m in SHORT_LIST if method(m).family == name]
@@ -100,14 +100,14 @@ def _evaluation() -> dg.AssetsDefinition:
         deps=[family_key(name) for name in FAMILIES],
         group_name=GROUP,
         kinds={"parquet"},
-        code_version=code_version("readbench_data.evaluation.results", "readbench_data.evaluation.pruning"),
+        code_version=code_version("readbench_data.evaluation.run.results", "readbench_data.evaluation.run.pruning"),
         check_specs=[checks.spec(EVALUATION, *ALL_SCORED)],
         description="Every metric of every stored ranking of the release, one row a method, random state, dataset, "
         "level, metric and K; computed from the rankings, running no method. Shared arrays no result uses are removed.",
     )
     def evaluation(workspace: Workspace) -> dg.MaterializeResult:
-        from readbench_data.evaluation import leaderboard as gathered
-        from readbench_data.evaluation.pruning import prune_shared
+        from readbench_data.evaluation.board.leaderboard import leaderboard as gathered
+        from readbench_data.evaluation.run.pruning import prune_shared
 
         out = evaluation_folder(workspace)
         result = gathered(release_folder(workspace), out).result
@@ -135,15 +135,15 @@ def _leaderboard() -> dg.AssetsDefinition:
         deps=[EVALUATION],
         group_name=GROUP,
         kinds={"markdown"},
-        code_version=code_version("readbench_data.evaluation.board_files"),
+        code_version=code_version("readbench_data.evaluation.board.files"),
         check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
         description="Macro NDCG@10 at 0, 10 and 20 % Normal with intervals, what may be claimed, and NDCG@10 per "
         "dataset; as text, Markdown, Parquet and one self-contained page.",
     )
     def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
         from assets.evaluation_figures import critical_difference, macro_by_level
-        from readbench_data.evaluation import leaderboard as make
-        from readbench_data.evaluation.board_files import board_files
+        from readbench_data.evaluation.board.files import board_files
+        from readbench_data.evaluation.board.leaderboard import leaderboard as make
 
         board = make(release_folder(workspace), evaluation_folder(workspace))
         files = board_files(board)

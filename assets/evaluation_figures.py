@@ -13,7 +13,7 @@ from assets.figures import DPI, INK, markdown, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from readbench_data.evaluation.leaderboard import Leaderboard
+    from readbench_data.evaluation.board.leaderboard import Leaderboard
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 FILLS = (INK, "white", "#9a9a9a")
@@ -48,7 +48,7 @@ def macro_by_level(board: Leaderboard) -> str:
     """Macro NDCG@10 of each method at the three levels, with the interval at 0 %, as Markdown with a PNG."""
     from matplotlib.figure import Figure
 
-    from readbench_data.evaluation.release_data import LEVELS
+    from readbench_data.evaluation.task.release_data import LEVELS
 
     macro = [row for row in board.macro().iter_rows(named=True) if row["rho0"] is not None][:40]
     if not macro:

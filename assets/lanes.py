@@ -17,12 +17,12 @@ from assets import checks, metadata
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
-from readbench_data.audit.facts import from_lane
+from readbench_data.dataset.source import Source
 from readbench_data.errors import NoData
-from readbench_data.leaks import find_leaks
+from readbench_data.leakage.facts import from_lane
+from readbench_data.leakage.leaks import find_leaks
+from readbench_data.leakage.shortcuts import find_shortcuts
 from readbench_data.release.build import set_lane_status
-from readbench_data.shortcuts import find_shortcuts
-from readbench_data.source import Source
 
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 

@@ -16,11 +16,11 @@ from assets import figures
 from assets.columns import table_schema
 from assets.resources import Workspace
 from readbench_data import lane as stages
+from readbench_data.dataset.source import Source
 from readbench_data.entry import unnest
-from readbench_data.index import INDEX_SCHEMA
 from readbench_data.release import layout
 from readbench_data.release.parquet import AUDIT_SCHEMA
-from readbench_data.source import Source
+from readbench_data.windows.index import INDEX_SCHEMA
 
 
 def raw(source: Source, record: stages.Record) -> dict[str, Any]:

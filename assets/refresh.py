@@ -1,7 +1,7 @@
 """The generated files: ``docs/labels.md`` and the snapshot of the whole graph, ``tests/assets/graph.json``.
 
-Belongs here: writing them (``python -m assets.refresh``). Does not: what they say (``readbench_data.label_docs`` and
-the definitions themselves).
+Belongs here: writing them (``python -m assets.refresh``). Does not: what they say
+(``readbench_data.dataset.label_docs`` and the definitions themselves).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dagster as dg
 
 import sources
 from assets.definitions import build_definitions
-from readbench_data.label_docs import labels_page
+from readbench_data.dataset.label_docs import labels_page
 
 REPO = Path(__file__).resolve().parent.parent
 LABELS = REPO / "docs" / "labels.md"

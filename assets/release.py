@@ -17,14 +17,14 @@ from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release
 from assets.progress import report
 from assets.resources import Workspace
 from expectations import projections
-from readbench_data.codeversion import code_version
-from readbench_data.publish import publish_local
 from readbench_data.release import layout
 from readbench_data.release.build import build_release, left_out, release_content
 from readbench_data.release.code import release_code
 from readbench_data.release.composition import COLUMNS, table_rows
+from readbench_data.release.local import publish_local
 from readbench_data.release.verify import verify
-from readbench_data.store import Store
+from readbench_data.store.code_version import code_version
+from readbench_data.store.store import Store
 
 RELEASE = dg.AssetKey("release")
 SAME_CONTENT = ("same_content", "what is published is what was released")
@@ -113,7 +113,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         deps=[RELEASE],
         group_name=GROUP,
         kinds={"file"},
-        code_version=code_version("readbench_data.publish", "readbench_data.hub.publication"),
+        code_version=code_version("readbench_data.release.local", "readbench_data.hub.publication"),
         check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
         config_schema=PublishTo.to_fields_dict(),
         description="The release in a versioned local folder; with `to` in its run configuration also on the Hub, in "

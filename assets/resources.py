@@ -9,14 +9,14 @@ import dagster as dg
 
 import sources
 from assets.progress import report
-from readbench_data.codeversion import code_version
-from readbench_data.config import BenchmarkConfig, load_config
+from readbench_data import default_version
+from readbench_data.dataset.config import BenchmarkConfig, load_config
+from readbench_data.dataset.origin import Origin
+from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
 from readbench_data.lane import Lane
-from readbench_data.origin import Origin
-from readbench_data.source import Source
-from readbench_data.store import Store
-from readbench_data.version import default_version
+from readbench_data.store.code_version import code_version
+from readbench_data.store.store import Store
 
 DEFAULT_DATA = "data"
 

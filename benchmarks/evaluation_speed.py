@@ -207,7 +207,7 @@ def gpc() -> Iterator[Case]:
 def metrics() -> Iterator[Case]:
     import pytrec_eval
 
-    from readbench_data.evaluation.metrics import n_relevant, ranking_metrics, relevance
+    from readbench_data.evaluation.scoring.metrics import n_relevant, ranking_metrics, relevance
 
     rng = np.random.default_rng(0)
     corpus, truth = rng.choice(list("ABCDEF"), 1250), rng.choice(list("ABCDEF"), 100)
@@ -240,8 +240,8 @@ BENCHMARKS = (dtw_i, dtw_d, sbd_i, sbd_d, bm25, gpc, metrics)
 
 def suite(release: Path) -> bool:
     """Time the whole default suite on a release, nothing stored before; whether it stays within the limit."""
-    from readbench_data.evaluation import evaluate
-    from readbench_data.evaluation.registry import DEFAULT_SUITE
+    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE
+    from readbench_data.evaluation.run.protocol import evaluate
 
     with tempfile.TemporaryDirectory() as out:
         wall, cpu = time.perf_counter(), time.process_time()

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from readbench_data.near_duplicates import candidates
+from readbench_data.leakage.near_duplicates import candidates
 
 
 def sketches(n: int, isotropic: bool) -> np.ndarray:

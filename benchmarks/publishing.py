@@ -29,7 +29,7 @@ from readbench_data.hub.client import Hub, Refs, RemoteFile
 from readbench_data.hub.publisher import Publisher
 from readbench_data.release.parquet import Entry, write_entries
 from readbench_data.release.pool import write_pool
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 SHAPES = {
     "road": (256, 664),

@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 
 from expectations import outcome_of, projections, suite, validate
 from expectations.docs_pages import SuiteResult, index_page, subject_page
-from readbench_data.audit.facts import from_lane
 from readbench_data.errors import ReadbenchError
 from readbench_data.lane import INDEX, SUMMARY, Lane
-from readbench_data.leaks import find_leaks
+from readbench_data.leakage.facts import from_lane
+from readbench_data.leakage.leaks import find_leaks
+from readbench_data.leakage.shortcuts import find_shortcuts
 from readbench_data.release.verify import verify
-from readbench_data.shortcuts import find_shortcuts
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 Validation = tuple[str, str, pd.DataFrame]
 """(subject, suite, projection)."""

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from expectations import Outcome
-from readbench_data.audit.page import Html, page, paragraph, section, table
+from readbench_data.pages.html import Html, page, paragraph, section, table
 
 LIMIT = 160
 """Characters of an observed value that are shown."""

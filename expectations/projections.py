@@ -9,14 +9,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from readbench_data.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
-from readbench_data.labeling import Rule
-from readbench_data.leaks import LeakReport
-from readbench_data.sampling import normals_wanted
-from readbench_data.shortcuts import Shortcut
-from readbench_data.source import Source
-from readbench_data.vote_sums import gives_class, vote_sums
+from readbench_data.leakage.leaks import LeakReport
+from readbench_data.leakage.shortcuts import Shortcut
+from readbench_data.selection.sampling import normals_wanted
+from readbench_data.windows.labeling import Rule
+from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
 def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:

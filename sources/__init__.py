@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
-from readbench_data.source import Source
 
 MiniatureWriter = Callable[[Path, int], None]
 

@@ -12,13 +12,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from readbench_data.config import OURS, PRINTED, DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import OURS, PRINTED, DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Source
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Evidence, Recording
-from readbench_data.source import Licence, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 
 CHANNELS = ("value",)
 PARTS = ("TRAIN", "TEST")

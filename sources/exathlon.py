@@ -14,13 +14,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from readbench_data.config import DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Event, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 from sources.formats.exathlon_csv import Grid, read_trace, time_span, to_grids
 from sources.formats.exathlon_truth import UNKNOWN, Disturbance, read_ground_truth
 

@@ -16,13 +16,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from readbench_data.config import DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Event, Evidence, Recording, UnitSpans
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
+from readbench_data.windows.labeling import LabelMap
 from sources.formats.hai_csv import Table, read_header, read_table
 
 TABLES = Path(__file__).parent / "tables"

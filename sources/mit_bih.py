@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Clock, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 
 URL = "https://physionet.org/files/mitdb/1.0.0/"
 SAMPLING_RATE_HZ = 360.0

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from readbench_data.config import DatasetConfig
-from readbench_data.curation import Curation, ValidRange
+from readbench_data.dataset.config import DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation, ValidRange
+from readbench_data.recordings.recording import Clock, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 from sources.formats.three_w import read_instance
 
 CHANNELS = ("P-PDG", "P-TPT", "T-TPT", "P-MON-CKP", "T-JUS-CKP", "P-JUS-CKGL", "QGL")

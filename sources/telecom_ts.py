@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import BACKGROUND, Clock, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import BACKGROUND, Clock, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 
 HUB = "https://huggingface.co/datasets/AliMaatouk/TelecomTS/resolve/01e44b1b75e9b229c71a801ccd55320c28669e7f/"
 FILE = "chunked.jsonl"

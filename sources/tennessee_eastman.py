@@ -16,14 +16,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Clock, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 from sources.formats.number_table import read_number_table
 from sources.formats.rdata import Frame, spool_frame
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from readbench_data.config import OURS, PRINTED, RECOVERED, DatasetConfig
-from readbench_data.curation import Curation
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
-from readbench_data.labeling import LabelMap
-from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.source import Licence, Printed, RemoteFile, Source
+from readbench_data.recordings.curation import Curation
+from readbench_data.recordings.recording import Clock, Evidence, Recording
+from readbench_data.windows.labeling import LabelMap
 
 FILE = "voraus-ad-dataset-100hz.parquet"
 SHA256 = "c90ab1c78af52651b954d41787f7e89d750f0a128b57600b0e5ceec22621f704"

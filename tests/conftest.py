@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,9 +10,6 @@ import pytest
 from hypothesis import settings
 
 REPO = Path(__file__).resolve().parents[1]
-
-# Folders of tests bear the names of the packages they test: the packages must come first.
-sys.path.insert(0, str(REPO))
 
 # Read by the libraries when they are imported, so set before any test module is. The endpoint is a closed port:
 # a test that means to talk to a hub starts its own and names it.

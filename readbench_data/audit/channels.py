@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from readbench_data.audit import svg
-from readbench_data.audit.page import Html, breakable, long_table, paragraph
 from readbench_data.audit.plot import shorten
-from readbench_data.channel_tally import by_channel
 from readbench_data.lane import CHANNELS
-from readbench_data.store import Stage, Store
-from readbench_data.wording import counted
+from readbench_data.pages.html import Html, breakable, long_table, paragraph
+from readbench_data.pages.wording import counted
+from readbench_data.recordings.channel_tally import by_channel
+from readbench_data.store.store import Stage, Store
 
 SHOWN = 100
 """Channels listed on a page; ``--json`` has all of them."""

@@ -12,7 +12,10 @@ import polars as pl
 from readbench_data.audit import svg, tallies
 from readbench_data.audit.channels import SHOWN, tally_tables
 from readbench_data.audit.findings import Findings, Values, find
-from readbench_data.audit.page import (
+from readbench_data.audit.words import ENDINGS, REASONS
+from readbench_data.entry import NORMAL
+from readbench_data.leakage.shortcuts import Shortcut
+from readbench_data.pages.html import (
     Html,
     breakable,
     figure,
@@ -24,14 +27,11 @@ from readbench_data.audit.page import (
     section,
     table,
 )
-from readbench_data.audit.words import ENDINGS, REASONS
-from readbench_data.entry import NORMAL
-from readbench_data.labeling import LabelMap
-from readbench_data.sensitivity import CHANGES, Variant
-from readbench_data.shortcuts import Shortcut
-from readbench_data.store import Store
-from readbench_data.stretches import SharedStretch
-from readbench_data.wording import counted
+from readbench_data.pages.wording import counted
+from readbench_data.recordings.stretches import SharedStretch
+from readbench_data.store.store import Store
+from readbench_data.windows.labeling import LabelMap
+from readbench_data.windows.sensitivity import CHANGES, Variant
 
 SECTIONS = (
     ("funnel", "From windows to entries"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from readbench_data.audit.page import breakable, listing, page, paragraph, section, table
+from readbench_data.pages.html import breakable, listing, page, paragraph, section, table
+from readbench_data.pages.wording import counted
 from readbench_data.release.diff_report import KINDS, DatasetDiff, ReleaseDiff
-from readbench_data.wording import counted
 
 LISTED = 200
 """Changed entries listed by name for a dataset; ``--json`` has all of them."""

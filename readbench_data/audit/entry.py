@@ -11,10 +11,10 @@ from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.trace import Trace, trace
 from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.errors import ReadbenchError
+from readbench_data.pages.wording import counted
 from readbench_data.release import layout
 from readbench_data.release.reading import find_audit_rows, read_manifest
-from readbench_data.store import Store
-from readbench_data.wording import counted
+from readbench_data.store.store import Store
 
 
 def find(release: Path, entry_id: str) -> dict[str, Any]:

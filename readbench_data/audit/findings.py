@@ -11,18 +11,18 @@ import polars as pl
 
 from readbench_data.audit import tallies
 from readbench_data.audit.channels import channel_tally
-from readbench_data.audit.facts import from_release, from_store, is_current
 from readbench_data.audit.lane_files import lane_files
 from readbench_data.entry import unnest
-from readbench_data.labeling import LabelMap, Rule
 from readbench_data.lane import SHARD
-from readbench_data.leaks import LeakReport, find_leaks
+from readbench_data.leakage.facts import from_release, from_store, is_current
+from readbench_data.leakage.leaks import LeakReport, find_leaks
+from readbench_data.leakage.shortcuts import Shortcut, find_shortcuts
+from readbench_data.recordings.stretches import SharedStretch, shared_stretches
 from readbench_data.release import layout
 from readbench_data.release.reading import iter_entries, read_audit, read_manifest
-from readbench_data.sensitivity import CHANGES, Variant, sweep
-from readbench_data.shortcuts import Shortcut, find_shortcuts
-from readbench_data.store import Stage, Store
-from readbench_data.stretches import SharedStretch, shared_stretches
+from readbench_data.store.store import Stage, Store
+from readbench_data.windows.labeling import LabelMap, Rule
+from readbench_data.windows.sensitivity import CHANGES, Variant, sweep
 
 Values = dict[str, tuple[tuple[str, ...], np.ndarray]]
 """(channels, values [T][C]) by entry_id."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from readbench_data.audit.dataset_page import dataset_page
-from readbench_data.audit.page import Html, breakable, page, paragraph, section, table
-from readbench_data.labeling import LabelMap
+from readbench_data.pages.html import Html, breakable, page, paragraph, section, table
 from readbench_data.release.reading import read_manifest
-from readbench_data.store import Store
+from readbench_data.store.store import Store
+from readbench_data.windows.labeling import LabelMap
 
 
 def write_pages(

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from readbench_data.audit.channels import channel_tally, tally_lines
-from readbench_data.audit.facts import is_current
 from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.words import REASONS
 from readbench_data.entry import NORMAL
+from readbench_data.leakage.facts import is_current
+from readbench_data.pages.wording import counted
 from readbench_data.release.reading import read_audit, read_manifest
-from readbench_data.store import Store
-from readbench_data.wording import counted
+from readbench_data.store.store import Store
 
 OUTCOMES = ("dropped", "pool", "corpus", "query")
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from readbench_data.entry import NORMAL
-from readbench_data.vote_sums import vote_sums
+from readbench_data.windows.vote_sums import vote_sums
 
 FUNNEL = ("labelled", "kept", "corpus side", "query side", "corpus", "queries")
 COLUMNS = ["entry_id", "recording_id", "unit", "side", "class_label", "outcome", "reason", "votes", "majority_share"]

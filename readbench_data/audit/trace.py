@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from readbench_data.audit.facts import is_current
-from readbench_data.curation import Segment, cells_by_channel
 from readbench_data.lane import INDEX, SHARD
-from readbench_data.recording import BACKGROUND
-from readbench_data.shards import iter_evidence, read_cells, read_segments
-from readbench_data.store import Stage, Store
+from readbench_data.leakage.facts import is_current
+from readbench_data.recordings.curation import Segment, cells_by_channel
+from readbench_data.recordings.recording import BACKGROUND
+from readbench_data.recordings.shards import iter_evidence, read_cells, read_segments
+from readbench_data.store.store import Stage, Store
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from readbench_data.errors import ReadbenchError, UsageError
 
 if TYPE_CHECKING:
     from readbench_data.audit.trace import Trace
-    from readbench_data.labeling import LabelMap
+    from readbench_data.windows.labeling import LabelMap
 
 EPILOG = """\b
 Examples:
@@ -97,8 +97,8 @@ def _page_target(html: str, dataset: str | None) -> Path:
 
 
 def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None) -> None:
-    from readbench_data.audit.facts import read_entry
     from readbench_data.audit.plot import plot_entry
+    from readbench_data.leakage.facts import read_entry
 
     if found is not None:
         values, channels = found.values, found.channels
@@ -125,7 +125,7 @@ def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
     import sources
     from readbench_data.audit.dataset_page import dataset_page
     from readbench_data.audit.index_page import write_pages
-    from readbench_data.wording import counted
+    from readbench_data.pages.wording import counted
 
     store = open_store(data)
     if dataset is not None:

@@ -15,7 +15,7 @@ import click
 
 from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.store import sweep
+from readbench_data.store.store import sweep
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -75,7 +75,7 @@ def build(
     import sources
     from assets.definitions import build_definitions
     from assets.resources import Workspace
-    from readbench_data.files import mirror_folder
+    from readbench_data.dataset.files import mirror_folder
 
     names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
     for name in names:

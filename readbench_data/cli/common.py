@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -58,11 +58,11 @@ def evaluate(
     """Rank the corpora for every query and score the rankings."""
     import polars as pl
 
-    from readbench_data.evaluation import evaluate as run
-    from readbench_data.evaluation import leaderboard as make
-    from readbench_data.evaluation.board_text import to_text
-    from readbench_data.evaluation.pruning import prune_shared
-    from readbench_data.evaluation.registry import DEFAULT_SUITE, SHORT_LIST
+    from readbench_data.evaluation.board.leaderboard import leaderboard as make
+    from readbench_data.evaluation.board.text import to_text
+    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
+    from readbench_data.evaluation.run.protocol import evaluate as run
+    from readbench_data.evaluation.run.pruning import prune_shared
     from readbench_data.evaluation.submission import run as run_submission
 
     absent = [s for s in submissions if not Path(s).is_dir()]
@@ -104,9 +104,9 @@ def evaluate(
 @data_option
 def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
     """Show the scores that are stored for a release."""
-    from readbench_data.evaluation import leaderboard as make
-    from readbench_data.evaluation.board_files import board_files, replace
-    from readbench_data.evaluation.board_text import to_markdown, to_text
+    from readbench_data.evaluation.board.files import board_files, replace
+    from readbench_data.evaluation.board.leaderboard import leaderboard as make
+    from readbench_data.evaluation.board.text import to_markdown, to_text
 
     named = (("html", html), ("parquet", parquet))
     asked = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}

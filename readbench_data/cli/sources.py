@@ -12,7 +12,7 @@ from readbench_data.cli.common import data_option, open_store, print_table
 from readbench_data.errors import NoData
 
 if TYPE_CHECKING:
-    from readbench_data.source import Source
+    from readbench_data.dataset.source import Source
 
 
 @click.command()
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def sources(mirror: str | None, dataset: str | None, data: str) -> None:
     """The datasets: domain, licence, size to download, and what is present."""
     import sources as registry
-    from readbench_data.files import mirror_folder
+    from readbench_data.dataset.files import mirror_folder
 
     if mirror is not None:
         mirror_folder(Path(mirror), "")
@@ -52,7 +52,7 @@ def sources(mirror: str | None, dataset: str | None, data: str) -> None:
 
 def _present(source: Source, data: str, mirror: str | None) -> tuple[str, str]:
     """What of a source is here, and what is missing ('' if nothing)."""
-    from readbench_data.files import FileSet
+    from readbench_data.dataset.files import FileSet
 
     store = open_store(data)
     places = [("mirror", Path(mirror) / source.name)] if mirror is not None else []

@@ -82,8 +82,8 @@ def run(
     memory: float,
 ) -> None:
     """Rank every query with the method in FOLDER and write its results.json; it joins the leaderboard."""
-    from readbench_data.evaluation import leaderboard
-    from readbench_data.evaluation.board_text import to_text
+    from readbench_data.evaluation.board.leaderboard import leaderboard
+    from readbench_data.evaluation.board.text import to_text
     from readbench_data.evaluation.submission import Limits
     from readbench_data.evaluation.submission import run as rank
 

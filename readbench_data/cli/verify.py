@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.wording import counted
+from readbench_data.pages.wording import counted
 
 if TYPE_CHECKING:
-    from readbench_data.config import BenchmarkConfig
+    from readbench_data.dataset.config import BenchmarkConfig
     from readbench_data.lane import Lane
     from readbench_data.release.verify import Report
-    from readbench_data.store import Store
+    from readbench_data.store.store import Store
 
 EPILOG = """\b
 Examples:
@@ -36,7 +36,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     import sources
     from readbench_data.release.code import release_code
     from readbench_data.release.verify import verify as check
-    from readbench_data.store import Store
+    from readbench_data.store.store import Store
 
     remote = "://" in release
     if not remote and not Path(release).is_dir():
@@ -74,8 +74,8 @@ def _require_no_mirror(release: Path) -> None:
 def _leaks(release: Path, report: Report) -> list[str]:
     """Sure leaks in words; the others are told as warnings. A dataset with a file that is not there or cannot be read
     has been told of by the other checks."""
-    from readbench_data.audit.facts import from_release
-    from readbench_data.leaks import find_leaks
+    from readbench_data.leakage.facts import from_release
+    from readbench_data.leakage.leaks import find_leaks
     from readbench_data.release import layout
     from readbench_data.release.reading import read_manifest
 
@@ -101,9 +101,9 @@ def _rebuild(release: Path, mirror: str | None) -> None:
 
     import sources
     from readbench_data.cli.common import is_quiet
+    from readbench_data.lane.rebuild import rebuild
     from readbench_data.release.code import release_code
-    from readbench_data.release.rebuild import rebuild
-    from readbench_data.store import Store
+    from readbench_data.store.store import Store
 
     def progress(line: str) -> None:
         if not is_quiet():
@@ -129,8 +129,8 @@ def _lane(
     store: Store, cache: Path, mirror: str | None, name: str, origin: str, config: BenchmarkConfig, pool: bool
 ) -> Lane:
     import sources
+    from readbench_data.dataset.origin import Origin
     from readbench_data.lane import Lane
-    from readbench_data.origin import Origin
 
     source = sources.get(name)
     module, miniature = sources.module_names(name)

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.store import Store, json_bytes
+from readbench_data.store.store import Store, json_bytes
 
 
 def claim_at(tag: str) -> str:

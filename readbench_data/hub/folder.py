@@ -28,7 +28,7 @@ from readbench_data.hub.attempts import silent
 from readbench_data.hub.claims import claim, drop, holds, taken
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 BLOCK = 4 << 20
 ROOMS = frozenset({"data", "audit", "licenses"})

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from readbench_data.dataset.source import Source
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub import folder as folders
 from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
@@ -26,8 +27,7 @@ from readbench_data.release import layout
 from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.card import Published
 from readbench_data.release.verify import verify
-from readbench_data.source import Source
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 MINIATURES = "--allow-miniatures"
 

@@ -25,7 +25,7 @@ from readbench_data.hub.stores import open_target, reached
 from readbench_data.release import layout
 from readbench_data.release.verify import verify
 from readbench_data.release.verify.manifest import require_manifest
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 BLOCK = 4 << 20
 POOL = "/pool/"

@@ -11,7 +11,7 @@ import fsspec
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub.address import Target
 from readbench_data.hub.patience import told
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 
 def open_target(target: Target, endpoint: str | None = None) -> Store:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from readbench_data.dataset.source import Source
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.card import Published, card
 from readbench_data.release.croissant import croissant
-from readbench_data.source import Source
-from readbench_data.store import Store, json_bytes
+from readbench_data.store.store import Store, json_bytes
 
 WITHHELD = "withheld"
 SETTING = "--with-unlicensed"

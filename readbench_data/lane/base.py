@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from readbench_data.codeversion import code_version
-from readbench_data.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.files import FileSet
+from readbench_data.dataset.source import Source
 from readbench_data.errors import ReadbenchError
-from readbench_data.files import FileSet
-from readbench_data.labeling import Rule
-from readbench_data.source import Source
-from readbench_data.store import Stage, Store
+from readbench_data.store.code_version import code_version
+from readbench_data.store.store import Stage, Store
+from readbench_data.windows.labeling import Rule
 
 Progress = Callable[[str], None]
 Record = dict[str, Any]

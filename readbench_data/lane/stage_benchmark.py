@@ -12,12 +12,12 @@ import polars as pl
 from readbench_data.entry import NORMAL
 from readbench_data.lane.base import SHARD, AuditGate, Lane, Record, histogram, require, staged
 from readbench_data.lane.stage_windows import load_index
+from readbench_data.recordings.shards import read_segments
 from readbench_data.release import layout
 from readbench_data.release.parquet import AUDIT_SCHEMA, Entry, Written, write_entries, write_table
 from readbench_data.release.pool import write_pool
-from readbench_data.sampling import compose
-from readbench_data.shards import read_segments
-from readbench_data.store import digest
+from readbench_data.selection.sampling import compose
+from readbench_data.store.store import digest
 
 
 def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:

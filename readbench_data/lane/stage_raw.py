@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from readbench_data.files import Located
+from readbench_data.dataset.files import Located
 from readbench_data.lane.base import Lane, Record
-from readbench_data.store import digest
+from readbench_data.store.store import digest
 
 
 def raw(lane: Lane) -> Record:

@@ -7,16 +7,16 @@ from dataclasses import asdict
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.channel_tally import ChannelTallies
-from readbench_data.curation import CurationReport, curate
+from readbench_data.dataset.files import Located
 from readbench_data.errors import BadInput, ReadbenchError
-from readbench_data.files import Located
-from readbench_data.labeling import LabelMap
 from readbench_data.lane.base import CHANNELS, SHARD, SUMMARY, Gate, Lane, Record, require, staged
-from readbench_data.recording import Evidence, Recording
-from readbench_data.segment_summary import SUMMARY_SCHEMA, summarise
-from readbench_data.shards import SegmentWriter
-from readbench_data.store import digest
+from readbench_data.recordings.channel_tally import ChannelTallies
+from readbench_data.recordings.curation import CurationReport, curate
+from readbench_data.recordings.recording import Evidence, Recording
+from readbench_data.recordings.segment_summary import SUMMARY_SCHEMA, summarise
+from readbench_data.recordings.shards import SegmentWriter
+from readbench_data.store.store import digest
+from readbench_data.windows.labeling import LabelMap
 
 
 def recordings(lane: Lane, gate: Gate | None = None) -> Record:

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.index import INDEX_SCHEMA, IndexRows, index_rows, index_table
 from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, Record, histogram, require, staged
-from readbench_data.shards import iter_segments
-from readbench_data.store import digest
-from readbench_data.windowing import WindowPlan
+from readbench_data.recordings.shards import iter_segments
+from readbench_data.store.store import digest
+from readbench_data.windows.index import INDEX_SCHEMA, IndexRows, index_rows, index_table
+from readbench_data.windows.windowing import WindowPlan
 
 _INDEX_ROWS = 20_000
 _BATCH_SEGMENTS = 500

@@ -11,14 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from readbench_data.config import BenchmarkConfig
+from readbench_data.dataset.config import BenchmarkConfig
+from readbench_data.dataset.source import Source
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.card import card, licence_note
 from readbench_data.release.composition import compose_row, differences, printed_row
 from readbench_data.release.croissant import croissant
-from readbench_data.source import Source
-from readbench_data.store import Store, digest, json_bytes
+from readbench_data.store.store import Store, digest, json_bytes
 
 FORMAT = 1
 _AGAIN = "name it as well, with --dataset {}"

@@ -12,13 +12,13 @@ from typing import Any
 
 import yaml
 
+from readbench_data.dataset.source import Source
 from readbench_data.release import card_parts as parts
 from readbench_data.release import layout
 from readbench_data.release.card_code import loading
 from readbench_data.release.card_parts import licence_note
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.licences import overall
-from readbench_data.source import Source
 
 __all__ = ["Published", "card", "configs", "licence_note"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from readbench_data.config import OURS, RECOVERED, BenchmarkConfig
-from readbench_data.label_docs import RULES, SHARED_MARKS
+from readbench_data.dataset.config import OURS, RECOVERED, BenchmarkConfig
+from readbench_data.dataset.label_docs import RULES, SHARED_MARKS
+from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.composition import state
 from readbench_data.release.croissant import FIELDS
 from readbench_data.release.licences import overall
-from readbench_data.source import Source
 
 Lines = list[str]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readbench_data.codeversion import code_version
+from readbench_data.store.code_version import code_version
 
 
 def release_code() -> str:

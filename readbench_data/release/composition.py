@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from readbench_data.source import Printed
+from readbench_data.dataset.source import Printed
 
 COLUMNS = ("C", "T", "classes", "corpus", "queries", "rel/q", "imbalance")
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.licences import overall
-from readbench_data.source import Source
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 

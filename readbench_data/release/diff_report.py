@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from readbench_data.wording import counted
+from readbench_data.pages.wording import counted
 
 Bump = Literal["major", "minor", "patch"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from readbench_data.source import Licence
+from readbench_data.dataset.source import Licence
 
 IDENTIFIERS = {
     "CC0 1.0": "cc0-1.0",

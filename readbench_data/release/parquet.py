@@ -17,9 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest, unnest
-from readbench_data.index import INDEX_SCHEMA
 from readbench_data.release.content import ContentHash
 from readbench_data.release.row_groups import chunking, row_groups
+from readbench_data.windows.index import INDEX_SCHEMA
 
 TABLE_CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 

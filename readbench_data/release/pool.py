@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from readbench_data.entry import ENTRY_SCHEMA
 from readbench_data.release.parquet import Entry, Written, entries_table, write_entry_table
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 BUCKET_BYTES = 256 << 20
 _SPILL_BYTES = 8 << 20

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from readbench_data.errors import BadInput
-from readbench_data.recording import NULL_CODE
+from readbench_data.recordings.recording import NULL_CODE
 
 _SECOND = np.timedelta64(1, "s")
 

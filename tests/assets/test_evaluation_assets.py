@@ -8,8 +8,8 @@ import pytest
 
 from assets.definitions import build_definitions
 from assets.evaluation import FAMILIES, METHODS
-from readbench_data import codeversion
-from readbench_data.evaluation.registry import SHORT_LIST, method
+from readbench_data.evaluation.methods.registry import SHORT_LIST, method
+from readbench_data.store import code_version as codeversion
 
 
 def test_the_families_are_those_of_the_short_list_with_their_modules() -> None:

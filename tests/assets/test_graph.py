@@ -13,7 +13,7 @@ import sources
 from assets.definitions import MAIN_JOB, RELEASE_JOB, build_definitions, lane_job
 from assets.evaluation import FAMILIES
 from assets.refresh import GRAPH, graph_snapshot
-from readbench_data import codeversion
+from readbench_data.store import code_version as codeversion
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import built
 import pytest
+
+from tests.support import built
 
 
 @pytest.fixture(scope="session")

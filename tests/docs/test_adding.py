@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from readbench_data import lane
-from readbench_data.config import LITE
-from readbench_data.files import FileSet
-from readbench_data.source import Source
-from readbench_data.store import Store
+from readbench_data.dataset.config import LITE
+from readbench_data.dataset.files import FileSet
+from readbench_data.dataset.source import Source
+from readbench_data.store.store import Store
 
 PAGE = Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
 

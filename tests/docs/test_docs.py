@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import sources
 from assets.refresh import LABELS, labels_text
 from readbench_data.cli.main import COMMANDS, cli
-from readbench_data.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
-from readbench_data.label_docs import SHARED_MARKS
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
+from readbench_data.dataset.label_docs import SHARED_MARKS
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]

@@ -12,9 +12,9 @@ from readbench_data.evaluation.methods.elastic import BAND
 from readbench_data.evaluation.methods.embedding import NormalResidual
 from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank
+from readbench_data.evaluation.methods.registry import BASES, EMBEDDERS, SUFFIXES
 from readbench_data.evaluation.methods.rerank import GPC, POOL, PRF, MajVote, Purity
 from readbench_data.evaluation.methods.symbolic import SAXBM25
-from readbench_data.evaluation.registry import BASES, EMBEDDERS, SUFFIXES
 from readbench_data.evaluation.statistics.friedman import critical_difference
 from readbench_data.evaluation.submission.sandbox import SCRATCH_BYTES
 

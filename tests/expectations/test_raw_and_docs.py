@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import built
 import pytest
 
 import expectations
 from expectations import projections
 from expectations.docs import lane_projections, release_projection, write_data_docs
-from readbench_data.store import Store
+from readbench_data.store.store import Store
+from tests.support import built
 
 FILES: list[dict[str, Any]] = [
     {"path": "in/100.dat", "sha256": "0a" * 32, "bytes": 12},

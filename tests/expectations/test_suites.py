@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import built
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,10 +17,11 @@ import pytest
 import expectations
 import sources
 from expectations import projections
-from readbench_data.config import LITE
+from readbench_data.dataset.config import LITE
 from readbench_data.lane import INDEX, SUMMARY
 from readbench_data.release.verify import verify
-from readbench_data.store import Store
+from readbench_data.store.store import Store
+from tests.support import built
 
 STAGES = ("recordings", "windows", "benchmark", "release")
 

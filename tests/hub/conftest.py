@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
-import built
 import pytest
-import s3
-from hub_releases import TOKEN
-from hub_standin import HubStandIn
 from huggingface_hub.utils import _http
 
-from readbench_data.store import Store
+from readbench_data.store.store import Store
+from tests.support import built, s3
+from tests.support.hub.releases import TOKEN
+from tests.support.hub.standin import HubStandIn
 
 
 @pytest.fixture

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-import s3
 
-from readbench_data.store import Stage, Store
-
-_PATH = Path(__file__).resolve().parents[1] / "readbench_data" / "test_store.py"
-_spec = importlib.util.spec_from_file_location("store_tests", _PATH)
-assert _spec is not None
-assert _spec.loader is not None
-contract = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(contract)
+from readbench_data.store.store import Stage, Store
+from tests.store import test_store as contract
+from tests.support import s3
 
 # Every test of the store that takes a store of any kind; those of the local disk alone take a folder.
 for _name, _value in vars(contract).items():

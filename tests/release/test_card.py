@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import built
 import pytest
 from huggingface_hub import DatasetCard, DatasetCardData
 
@@ -17,6 +16,7 @@ import sources
 from readbench_data.entry import ENTRY_SCHEMA
 from readbench_data.release.card import Published, card, configs
 from readbench_data.release.croissant import CONTEXT, FIELDS, croissant
+from tests.support import built
 
 
 @pytest.fixture(scope="session")

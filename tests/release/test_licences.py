@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import sources
+from readbench_data.dataset.source import Licence
 from readbench_data.release.licences import IDENTIFIERS, overall
-from readbench_data.source import Licence
 
 
 def licences(**names: str) -> dict[str, Licence]:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.curation import Segment
-from readbench_data.recording import Recording
+from readbench_data.recordings.curation import Segment
+from readbench_data.recordings.recording import Recording
+from tests.support.workbench import Workbench
 
 
 @pytest.fixture(scope="module")

@@ -10,16 +10,16 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet
+from readbench_data.recordings.curation import Segment
 from sources.cats import CHANNELS, COLUMNS, SOURCE, parse_affected, plan
 from sources.formats.timed_table import read_blocks
 from sources.miniatures.cats import SHORTEST_GAP, TWO_AFFECTED, write
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 EPOCH = np.datetime64("2023-01-01T00:00:00", "s")

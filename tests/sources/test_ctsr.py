@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet, Located
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet, Located
+from readbench_data.recordings.curation import Segment
 from sources.ctsr import SOURCE, read_tsv, true_lengths, ucr_sets
 from sources.miniatures.ctsr import write
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 

@@ -9,18 +9,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Counts, Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import curate
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet
-from readbench_data.labeling import Rule, apply_rule, count_votes
-from readbench_data.recording import Recording, UnitSpans
-from readbench_data.sampling import Composition
-from readbench_data.windowing import WindowPlan
+from readbench_data.recordings.curation import curate
+from readbench_data.recordings.recording import Recording, UnitSpans
+from readbench_data.selection.sampling import Composition
+from readbench_data.windows.labeling import Rule, apply_rule, count_votes
+from readbench_data.windows.windowing import WindowPlan
 from sources.damadics import ARCHIVES, CHANNELS, EVENTS, FAULTS, SOURCE, _evidence
 from sources.miniatures import damadics as miniature
+from tests.support.workbench import Counts, Workbench
 
 CONFIG = SOURCE.config
 PLAN, RULE = WindowPlan(CONFIG.length, CONFIG.stride), Rule(SOURCE.rule)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from workbench import Workbench
 
 import sources
-from readbench_data import lane, sampling, split
-from readbench_data.config import OURS, PRINTED, RECOVERED, BenchmarkConfig, DatasetConfig
+from readbench_data import lane
+from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
-from readbench_data.source import Source
+from readbench_data.selection import sampling, split
+from tests.support.workbench import Workbench
 
 REPO = Path(__file__).resolve().parents[2]
 TWELVE = (

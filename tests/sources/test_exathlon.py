@@ -15,18 +15,18 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import CurationReport, Segment, curate
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet
-from readbench_data.recording import Clock, Event, Evidence, Recording
+from readbench_data.recordings.curation import CurationReport, Segment, curate
+from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
 from sources.exathlon import CHANNELS, COMPONENT, LABELS, SOURCE, TRACES
 from sources.formats.exathlon_csv import metric_name, to_grids
 from sources.formats.exathlon_truth import read_ground_truth
 from sources.formats.split_zip import open_csv
 from sources.miniatures import exathlon as mini
+from tests.support.workbench import Workbench
 
 HEAD = "trace_name,trace_type,anomaly_type,anomaly_details,root_cause_start,root_cause_end,extended_effect_end"
 T0 = 1_528_000_000

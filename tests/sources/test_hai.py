@@ -12,15 +12,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import CurationReport, Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet
-from readbench_data.recording import Recording, UnitSpans
+from readbench_data.recordings.curation import CurationReport, Segment
+from readbench_data.recordings.recording import Recording, UnitSpans
 from sources.hai import CHANNELS, HEADER, LABELS, SOURCE, TABLES
 from sources.miniatures.hai import SKIPPED, TEST_START, TRAIN, schedule, write
+from tests.support.workbench import Workbench
 
 BENCH = Workbench(SOURCE)
 located, recordings, segments, index = BENCH.located, BENCH.recordings, BENCH.segments, BENCH.index

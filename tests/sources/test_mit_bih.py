@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import BenchmarkConfig
+from readbench_data.dataset.config import BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet
-from readbench_data.recording import Recording
+from readbench_data.recordings.recording import Recording
 from sources.miniatures import mit_bih as miniature
 from sources.mit_bih import AAMI_CLASSES, NON_BEATS, PUBLISHED, RECORDS, SOURCE, _flutter
+from tests.support.workbench import Workbench
 
 CONFIG = SOURCE.config
 

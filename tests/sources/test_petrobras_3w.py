@@ -11,15 +11,15 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import CurationReport, Segment, curate
+from readbench_data.dataset.config import LITE, BenchmarkConfig
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.recording import Clock, Evidence, Recording
-from readbench_data.sampling import Composition
+from readbench_data.recordings.curation import CurationReport, Segment, curate
+from readbench_data.recordings.recording import Clock, Evidence, Recording
+from readbench_data.selection.sampling import Composition
 from sources.miniatures.petrobras_3w import CSV_COLUMNS, VARIABLES, write
 from sources.petrobras_3w import CHANNELS, SOURCE
+from tests.support.workbench import Workbench
 
 COLUMNS = [*VARIABLES, "class", "state", "timestamp"]
 

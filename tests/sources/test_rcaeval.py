@@ -11,17 +11,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig, DatasetConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.labeling import Rule
-from readbench_data.sampling import Composition
-from readbench_data.windowing import WindowPlan
+from readbench_data.recordings.curation import Segment
+from readbench_data.selection.sampling import Composition
+from readbench_data.windows.labeling import Rule
+from readbench_data.windows.windowing import WindowPlan
 from sources.miniatures import rcaeval as miniature
 from sources.rcaeval import FAULTS, SOURCE, window_starts
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 PLAN, RULE = WindowPlan(SOURCE.config.length, SOURCE.config.stride), Rule(SOURCE.rule)

@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet
-from readbench_data.labeling import Rule
-from readbench_data.sampling import Composition
+from readbench_data.recordings.curation import Segment
+from readbench_data.selection.sampling import Composition
+from readbench_data.windows.labeling import Rule
 from sources.formats import can_signals
 from sources.formats.can_signals import COLUMNS, Layout, pivot, read_dbc, scan
 from sources.miniatures import road as miniature
 from sources.road import FAMILIES, SOURCE, family_of, unit_of
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 RULE = Rule(SOURCE.rule)

@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet, Located
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
-from readbench_data.files import FileSet, Located
+from readbench_data.recordings.curation import Segment
 from sources.miniatures.telecom_ts import write
 from sources.telecom_ts import CHANNELS, SOURCE, TYPES, folder_of, published_folders, stretches
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 HOME = "anomalous/jammer/File/processed"

@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import curate
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet
-from readbench_data.labeling import Rule
-from readbench_data.recording import Recording
-from readbench_data.windowing import WindowPlan
+from readbench_data.recordings.curation import curate
+from readbench_data.recordings.recording import Recording
+from readbench_data.windows.labeling import Rule
+from readbench_data.windows.windowing import WindowPlan
 from sources.miniatures import tennessee_eastman as miniature
 from sources.miniatures.tennessee_eastman import r_data
 from sources.tennessee_eastman import CHANNELS, CLASSIC, FAULTS, KEYS, RIETH, SOURCE, Run, _Cutter, _run_bounds
+from tests.support.workbench import Workbench
 
 CONFIG = SOURCE.config
 PLAN, RULE = WindowPlan(CONFIG.length, CONFIG.stride), Rule(SOURCE.rule)
@@ -209,7 +209,7 @@ def test_rdata_is_read_in_bounded_memory(tmp_path: Path) -> None:
 
 
 def test_download_names_itself_and_checks_md5() -> None:
-    from readbench_data.fetch import USER_AGENT
+    from readbench_data.dataset.fetch import USER_AGENT
 
     assert "urllib" not in USER_AGENT.lower()
     assert len(SOURCE.remote) == 4

@@ -10,15 +10,15 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from workbench import Workbench
 
-from readbench_data.config import LITE, BenchmarkConfig
-from readbench_data.curation import Segment
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import FileSet, Located
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData, UsageError
-from readbench_data.files import FileSet, Located
+from readbench_data.recordings.curation import Segment
 from sources.miniatures.voraus import write
 from sources.voraus import CATEGORIES, CHANNELS, FILE, SOURCE, crop_or_pad, resample
+from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 TRUE_COUNTS = (144, 156, 72, 48, 22, 11, 74, 80, 10, 12, 89, 37)

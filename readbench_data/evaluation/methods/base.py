@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.codeversion import code_version
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
+from readbench_data.store.code_version import code_version
 
 LABEL_FREE = "none"
 NORMALS = "normals"
@@ -92,7 +92,7 @@ class Method(ABC):
         kinds = {type(part) for part in self.parts()}
         script = sorted(inspect.getsource(k) for k in kinds if k.__module__ == "__main__")
         modules = sorted(k.__module__ for k in kinds if k.__module__ != "__main__")
-        version = code_version(*modules, "readbench_data.evaluation.ties")
+        version = code_version(*modules, "readbench_data.evaluation.scoring.ties")
         return hashlib.sha256("".join([version, *script]).encode()).hexdigest()[:12] if script else version
 
     def key(self) -> str:

@@ -16,8 +16,8 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.methods.embedding import Vectors, unit
 from readbench_data.evaluation.methods.frozen import FrozenEmbedder, loaded
 from readbench_data.evaluation.methods.supervised import needed
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Windows
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Windows
 
 REQUEST_VALUES = 500_000
 """Windows x channels x steps the server takes at a time."""

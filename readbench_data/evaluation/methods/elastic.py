@@ -13,8 +13,8 @@ from readbench_data.evaluation.kernels.dtw_dependent import dtw_dependent
 from readbench_data.evaluation.kernels.dtw_independent import dtw_independent
 from readbench_data.evaluation.kernels.sbd import sbd_dependent, sbd_independent
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned, z_normalise
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Aligned, z_normalise
 
 BAND = 0.1
 """Sakoe-Chiba band as a fraction of the length (ours: READ-Bench's band is not published)."""

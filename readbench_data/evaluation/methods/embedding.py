@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from readbench_data.evaluation.methods.base import NORMALS, Method
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
 
 
 @dataclass(frozen=True)

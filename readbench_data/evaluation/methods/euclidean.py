@@ -9,8 +9,8 @@ import numpy as np
 from numba import njit, prange
 
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Aligned
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numba
 import numpy as np
 
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Aligned
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 LAGS = (1, 2, 4, 8, 16)

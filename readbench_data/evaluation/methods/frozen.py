@@ -19,8 +19,8 @@ import numpy as np
 
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.supervised import needed
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned, resample
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Aligned, resample
 
 BATCH = 256
 """Channel series a model is given at a time."""

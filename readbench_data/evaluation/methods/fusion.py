@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
 
 
 def ranks_of(ranking: np.ndarray) -> np.ndarray:

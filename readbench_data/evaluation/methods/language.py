@@ -20,7 +20,7 @@ from readbench_data.entry import NORMAL
 from readbench_data.evaluation.methods.base import NEIGHBOUR_LABELS, Method
 from readbench_data.evaluation.methods.endpoint import Endpoint
 from readbench_data.evaluation.methods.rerank import Reranker
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
 
 POINTS = 32
 CHANNELS = 12

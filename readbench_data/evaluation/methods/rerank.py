@@ -17,7 +17,7 @@ from readbench_data.evaluation.kernels.gaussian_process import class_probabiliti
 from readbench_data.evaluation.methods.base import NEIGHBOUR_LABELS, Method
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.fusion import scores_of
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
 
 POOL = 100
 """Items that are reordered (ours)."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.measure import available_cores
 from readbench_data.evaluation.methods.base import SUPERVISED, Method
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.scoring.measure import available_cores
+from readbench_data.evaluation.task.task import View
 
 
 def needed(module: str, extra: str) -> Any:

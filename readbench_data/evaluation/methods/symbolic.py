@@ -20,8 +20,8 @@ from readbench_data.evaluation.kernels.words import (
     sfa_words,
 )
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task import View
-from readbench_data.evaluation.windows import Aligned, z_normalise
+from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.task.windows import Aligned, z_normalise
 
 FLAT = 0.01
 """Sliding windows whose deviation is below this share of the whole window's are flat (the usual SAX guard)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.methods.base import SUPERVISED, Method
-from readbench_data.evaluation.task import View
+from readbench_data.evaluation.task.task import View
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def _metadata_problems(path: Path) -> list[str]:
 
 
 def _is_built_in(name: str) -> bool:
-    from readbench_data.evaluation.registry import method
+    from readbench_data.evaluation.methods.registry import method
 
     try:
         method(name.strip())

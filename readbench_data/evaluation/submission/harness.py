@@ -22,17 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.errors import UsageError
-from readbench_data.evaluation.measure import measured
 from readbench_data.evaluation.methods.fusion import scores_of
-from readbench_data.evaluation.protocol import environment
-from readbench_data.evaluation.release_data import CORPUS_FILES, LEVELS, DatasetInfo, Release
-from readbench_data.evaluation.results import EvaluationResult, gather
-from readbench_data.evaluation.store import Store, Unit
+from readbench_data.evaluation.run.protocol import environment
+from readbench_data.evaluation.run.results import EvaluationResult, gather
+from readbench_data.evaluation.run.results_store import Store, Unit
+from readbench_data.evaluation.scoring.measure import measured
 from readbench_data.evaluation.submission import example
 from readbench_data.evaluation.submission.contract import RESULTS, Submission, problems
 from readbench_data.evaluation.submission.guard import Limits, Spent
 from readbench_data.evaluation.submission.masking import MODES, Entry, entries_of, masked_item, masked_query, shown
 from readbench_data.evaluation.submission.sandbox import Refused, can_isolate, rank_all
+from readbench_data.evaluation.task.release_data import CORPUS_FILES, LEVELS, DatasetInfo, Release
 
 Progress = Callable[[str], None]
 FORMAT = 1

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.release_data import Release
 from readbench_data.evaluation.submission.contract import RESULTS, Submission
 from readbench_data.evaluation.submission.guard import Limits
 from readbench_data.evaluation.submission.harness import Progress, run
 from readbench_data.evaluation.submission.masking import MODES
+from readbench_data.evaluation.task.release_data import Release
 
 TOLERANCE = 1e-9
 ORDER_MATTERS = "the answers depend on the order of the corpus, so let ties be decided by the values"

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from readbench_data.dataset.source import Source
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.parquet import AUDIT_SCHEMA
@@ -24,8 +25,7 @@ from readbench_data.release.verify.manifest import check_settings, require_manif
 from readbench_data.release.verify.report import ERRORS, Check, FileReport, Report
 from readbench_data.release.verify.tables import read_groups
 from readbench_data.release.verify.votes import check_votes
-from readbench_data.source import Source
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 __all__ = ["ERRORS", "FileReport", "Report", "verify"]
 

@@ -12,8 +12,8 @@ from readbench_data.entry import NORMAL
 from readbench_data.release import layout
 from readbench_data.release.composition import compose_row
 from readbench_data.release.verify.report import Check
-from readbench_data.sampling import normals_wanted
-from readbench_data.vote_sums import gives_class, vote_sums
+from readbench_data.selection.sampling import normals_wanted
+from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
 def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -> None:

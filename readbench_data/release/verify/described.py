@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
+from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.card import Published, card, configs, licence_note
 from readbench_data.release.card_parts import choices, table, versions
 from readbench_data.release.composition import table_rows
 from readbench_data.release.verify.report import Check
-from readbench_data.source import Source
 
 CHANGELOG = "CHANGELOG.md"
 """Beside the card of a published release; the card repeats what its newest section says."""

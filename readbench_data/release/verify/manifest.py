@@ -9,7 +9,7 @@ from typing import Any
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.verify.report import Check
-from readbench_data.store import digest
+from readbench_data.store.store import digest
 
 TOP: Mapping[str, type] = {"version": str, "datasets": dict, "files": dict, "config": dict}
 FILE: Mapping[str, type] = {"sha256": str, "bytes": int, "content_sha256": str}

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from readbench_data.release import layout
-from readbench_data.store import Store
+from readbench_data.store.store import Store
 
 ERRORS = (
     "schema_error",

@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from readbench_data.entry import NORMAL
-from readbench_data.index import CROSSES_UNITS
-from readbench_data.labeling import AMBIGUOUS, MIXED, UNLABELLED
 from readbench_data.release.verify.report import Check
+from readbench_data.windows.index import CROSSES_UNITS
+from readbench_data.windows.labeling import AMBIGUOUS, MIXED, UNLABELLED
 
 BY_STEP = ("majority", "short_fault", "native")
 """Rules by which every step has one vote; by ``majority_of_beats`` a beat has."""

@@ -1,0 +1,1 @@
+"""What a dataset declares, its settings, its original files, and the documentation made from the declaration."""

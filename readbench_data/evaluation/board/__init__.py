@@ -1,0 +1,1 @@
+"""The leaderboard: the table, and its text, file and page forms."""

@@ -1,0 +1,135 @@
+"""The leaderboard: what is stored for a release, as one table. Its forms: ``board_text``, ``page``, ``board_files``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from readbench_data.evaluation.run.results import EvaluationResult, gather
+from readbench_data.evaluation.run.results_store import Store
+from readbench_data.evaluation.task.release_data import LEVELS, Release
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.statistics.comparison import Comparison
+
+PRIMARY = ("ndcg", 10)
+"""READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
+
+MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Results of every stored method on one release."""
+
+    version: str
+    datasets: tuple[str, ...]
+    result: EvaluationResult
+
+    def cells(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
+        """One row per (method, dataset, rho): ``value`` averaged over random states; null if any of them failed."""
+        rows = self.result.rows.filter((pl.col("metric") == metric) & (pl.col("k") == k))
+        return (
+            rows.group_by(["method", "dataset", "rho"], maintain_order=True)
+            .agg(
+                pl.col("value").mean().alias("value"),
+                pl.col("family").first(),
+                pl.col("supervision").first(),
+                pl.col("status").sort_by(pl.col("status") == "ok").first(),
+                pl.col("reason").drop_nulls().first(),
+                pl.col("origin").first(),
+                pl.col("partial").first(),
+                pl.col("same_at_all_levels").first(),
+                pl.col("n_queries").first(),
+                pl.col("n_no_relevant").first(),
+                pl.col("wall_s").sum(),
+                pl.col("cpu_s").sum(),
+                pl.col("peak_memory_mb").max(),
+                pl.col("gpu_memory_mb").max(),
+                pl.col("threads").max(),
+                pl.col("harness").drop_nulls().first(),
+            )
+            .with_columns(pl.when(pl.col("status") == "ok").then(pl.col("value")).alias("value"))
+        )
+
+    def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
+        """One row a method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
+        datasets whose corpora change with the level (``varying0``, ...), and how many datasets are behind it
+        (``n``, the fewest of the levels).
+
+        Best first among the methods on every dataset that any has a value on (``complete``); the others follow, as a
+        mean over fewer datasets says nothing of a method's place. A method without any value is last."""
+        cells = self.cells(metric, k)
+        table = cells.group_by("method", maintain_order=True).agg(
+            pl.col("family").drop_nulls().first(),
+            pl.col("supervision").drop_nulls().first(),
+            pl.col("harness").drop_nulls().first(),
+            *(pl.col("value").filter(pl.col("rho") == r).mean().alias(f"rho{r}") for r in LEVELS),
+            *(
+                pl.col("value")
+                .filter((pl.col("rho") == r) & ~pl.col("same_at_all_levels").fill_null(False))
+                .mean()
+                .alias(f"varying{r}")
+                for r in LEVELS
+            ),
+            pl.min_horizontal(*(pl.col("value").filter(pl.col("rho") == r).count() for r in LEVELS))
+            .cast(pl.Int64)
+            .alias("n"),
+        )
+        table = table.with_columns(complete=pl.col("n") == pl.col("n").max())
+        return table.sort("complete", "rho0", descending=True, nulls_last=True)
+
+    def marks(self) -> dict[str, str]:
+        """Per dataset what a reader must know: miniature, mirror, partial, no data, same at all levels."""
+        marks = {}
+        rows = self.result.rows.group_by("dataset", maintain_order=True).agg(
+            pl.col("origin").first(),
+            pl.col("partial").first(),
+            (pl.col("status") == "no_data").all().alias("no_data"),
+            pl.col("same_at_all_levels").fill_null(False).any(),
+            pl.col("reason").filter(pl.col("status") == "no_data").first(),
+        )
+        for name, origin, partial, no_data, same, reason in rows.iter_rows():
+            said = [f"no data: {reason}"] if no_data else [str(origin)]
+            said += ["partial data"] if partial and not no_data else []
+            said += ["no Normal windows: same corpus at all levels"] if same else []
+            marks[str(name)] = ", ".join(said)
+        return marks
+
+    @property
+    def banner(self) -> str | None:
+        """What must stand above the numbers, if anything must."""
+        used = self.result.rows.filter(pl.col("status") == "ok")
+        return MINIATURE_BANNER if (used["origin"] == "miniature").any() else None
+
+    def failures(self) -> list[str]:
+        """One line a failed unit."""
+        failed = self.result.rows.filter(pl.col("status") == "failed")
+        units = failed.unique(["method", "dataset", "rho", "random_state"], maintain_order=True)
+        return [f"{r['method']} on {r['dataset']} at {r['rho']} %: {r['reason']}" for r in units.iter_rows(named=True)]
+
+    def comparison(self, rho: int, metric: str = "ndcg", k: int = 10) -> Comparison:
+        """The statistics at one level. The floors (Random, Majority) do not take part (ours): that something beats
+        chance would make the test reject and widen the critical difference for all others."""
+        from readbench_data.evaluation.statistics.comparison import compare  # scipy.stats takes a second to import
+
+        cells = self.cells(metric, k).filter((pl.col("rho") == rho) & (pl.col("family") != "trivial"))
+        values: dict[str, dict[str, float | None]] = {}
+        for method, dataset, value in cells.select("method", "dataset", "value").iter_rows():
+            values.setdefault(method, {})[dataset] = value
+        return compare(values)
+
+
+def leaderboard(release: Path, out: Path) -> Leaderboard:
+    """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
+    opened = Release(release)
+    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, Store(out)))
+
+
+def shown_name(row: dict[str, Any]) -> str:
+    """A method's name, with how it was run where that is less than a submission's strict run in a jail."""
+    usual = row["harness"] in (None, "strict, isolated")
+    return str(row["method"]) if usual else f"{row['method']} ({row['harness']})"

@@ -1,0 +1,79 @@
+"""The leaderboard as plain text and as Markdown."""
+
+from __future__ import annotations
+
+from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_name
+from readbench_data.evaluation.task.release_data import LEVELS
+
+
+def to_text(board: Leaderboard) -> str:
+    """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
+    macro = board.macro()
+    if macro.is_empty():
+        return f"release {board.version}: no results are stored; run `readbench evaluate` first\n"
+    total = len(board.datasets)
+    lines = [f"*** {board.banner} ***", ""] if board.banner else []
+    lines += [f"release {board.version}: NDCG@10, mean over queries, then over datasets", ""]
+    head = ["method", "supervision", "0 %", "10 %", "20 %", "datasets"]
+    varying = any("same corpus" in m for m in board.marks().values())
+    head += ["0 %*", "10 %*", "20 %*"] if varying else []
+    body = [
+        [shown_name(r), r["supervision"] or "", *(_number(r[f"rho{v}"]) for v in LEVELS), f"{r['n']}/{total}"]
+        + ([_number(r[f"varying{v}"]) for v in LEVELS] if varying else [])
+        for r in macro.iter_rows(named=True)
+    ]
+    lines += _table(head, body)
+    lines += ["* without datasets whose corpus is the same at all levels"] if varying else []
+    cells = {(m, d, r): v for m, d, r, v in board.cells().select("method", "dataset", "rho", "value").iter_rows()}
+    short = _short_names(board.datasets)
+    for rho in LEVELS:
+        lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
+        lines += _table(
+            ["method", *short],
+            [[m, *(_number(cells.get((m, d, rho))) for d in board.datasets)] for m in macro["method"]],
+        )
+    lines += ["", "data"]
+    marks = board.marks()
+    lines += [f"  {s:8}{d:20}{marks.get(d, 'not evaluated')}" for s, d in zip(short, board.datasets, strict=True)]
+    failures = board.failures()
+    lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
+    return "\n".join(lines) + "\n"
+
+
+def to_markdown(board: Leaderboard) -> str:
+    """The macro table as Markdown, with banner and marks."""
+    varying = [f"varying{v}" for v in LEVELS]
+    head = ["method", "supervision", *(f"{v} %" for v in LEVELS), "datasets", *(f"{v} %*" for v in LEVELS)]
+    lines = [f"**{board.banner}**", ""] if board.banner else []
+    lines += [f"NDCG@10 on release {board.version}: the mean over queries, then over datasets.", ""]
+    lines += ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
+    for row in board.macro().iter_rows(named=True):
+        numbers = [_number(row[f"rho{v}"]) for v in LEVELS]
+        star = [_number(row[v]) for v in varying]
+        name = shown_name(row).replace("|", "\\|")
+        cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(board.datasets)}", *star]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
+    lines += [f"- {d}: {mark}" for d, mark in board.marks().items()]
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _short_names(names: tuple[str, ...]) -> list[str]:
+    """At most seven characters each, all different."""
+    cut = [n[:7] for n in names]
+    return [c if cut.count(c) == 1 else f"{c[:5]}{i:02d}" for i, c in enumerate(cut)]
+
+
+def _table(head: list[str], body: list[list[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
+    text = [i for i, h in enumerate(head) if h in ("method", "supervision")]
+
+    def line(row: list[str]) -> str:
+        cells = (c.ljust(w) if i in text else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        return "  ".join(cells).rstrip()
+
+    return [line(head), line(["-" * w for w in widths]), *(line(r) for r in body)]

@@ -1,0 +1,161 @@
+"""The protocol: every method on every dataset at every level, each unit stored as soon as it is there."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from readbench_data.evaluation.methods.base import RANDOM_STATES, Method
+from readbench_data.evaluation.methods.registry import SHORT_LIST, method
+from readbench_data.evaluation.methods.trivial import Random
+from readbench_data.evaluation.run.results import EvaluationResult, gather
+from readbench_data.evaluation.run.results_store import Store, Unit
+from readbench_data.evaluation.run.warm import warm_up
+from readbench_data.evaluation.scoring.measure import Cost, measured, pinned_threads
+from readbench_data.evaluation.task.arrays import ArrayCache
+from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Release
+from readbench_data.evaluation.task.task import Task
+
+Progress = Callable[[str], None]
+
+
+def evaluate(
+    release: Path,
+    out: Path,
+    methods: list[str] | None = None,
+    datasets: list[str] | None = None,
+    progress: Progress | None = None,
+) -> EvaluationResult:
+    """Evaluate methods on a release folder; results are stored under ``out`` and come back as rows.
+
+    ``methods`` None: the short list. ``datasets`` None: all of the release. What is stored already, for the
+    same data, parameters and code, is not run again. A method that fails on a unit leaves a ``failed`` row with
+    its reason and the run goes on; a dataset without data leaves ``no_data`` rows. Unknown names: UsageError.
+    """
+    return evaluate_methods(release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress)
+
+
+def evaluate_methods(
+    release: Path,
+    out: Path,
+    methods: Sequence[Method],
+    datasets: list[str] | None = None,
+    progress: Progress | None = None,
+) -> EvaluationResult:
+    """:func:`evaluate` for method objects, also ones of your own."""
+    opened, store = Release(release), Store(out)
+    tell = progress or (lambda line: None)
+    chosen = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
+    for info in chosen:
+        if info.status == "ok":
+            _evaluate_dataset(opened, info, store, methods, tell)
+        else:
+            tell(f"{info.name}: no data ({info.reason or info.status})")
+    units = {u.path for m in methods for i in chosen if i.status == "ok" for u in _units(m, i)}
+    result = gather(opened, store, [i.name for i in chosen], [m.name for m in methods], units)
+    result.write(Path(out))
+    return result
+
+
+def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
+    states: Sequence[int | None] = RANDOM_STATES if scorer.is_stochastic() else (None,)
+    parameters = json.dumps(scorer.parameters(), sort_keys=True)
+    code = scorer.code_version()
+    return [
+        Unit(scorer.name, parameters, state, info.name, rho, info.data_hash, code) for state in states for rho in LEVELS
+    ]
+
+
+def _evaluate_dataset(
+    release: Release, info: DatasetInfo, store: Store, methods: Sequence[Method], tell: Progress
+) -> None:
+    todo = [(m, u) for m in methods for u in _units(m, info) if not _done(store, u)]
+    todo.sort(key=lambda pair: pair[1].rho)  # what methods share at a level is kept for one level at a time
+    if not todo:
+        tell(f"{info.name}: {len(methods)} methods, all stored")
+        return
+    task = Task.load(release, info.name, ArrayCache(store.shared))
+    for scorer, unit in todo:
+        facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
+        store.put(unit, {**facts, "origin": info.origin, "partial": info.partial}, ranking, scores)
+        state = "" if unit.random_state is None else f", state {unit.random_state}"
+        outcome = f"{facts['wall_s']:.2f} s" if facts["status"] == "ok" else f"FAILED: {facts['reason']}"
+        tell(f"{info.name}: {scorer.name} at {unit.rho} %{state}: {outcome}")
+
+
+def _done(store: Store, unit: Unit) -> bool:
+    record = store.find(unit)
+    return record is not None and record.ok
+
+
+def run_unit(
+    scorer: Method, task: Task, rho: int, seed: int
+) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray | None]:
+    """Facts, ranking and scores of one unit. An exception of the method becomes status ``failed``."""
+    view = task.view(rho, seed)
+    fit, score = Cost(), Cost()
+    facts: dict[str, Any] = {
+        "status": "ok",
+        "reason": None,
+        "family": scorer.family,
+        "supervision": scorer.declared_supervision(),
+        "expectation": isinstance(scorer, Random),
+        "environment": environment(),
+        "created": datetime.now(UTC).isoformat(),
+    }
+    ranking = scores = None
+    with pinned_threads() as threads:
+        if not scorer.is_remote():
+            warm_up(scorer)
+        try:
+            with measured() as fit:
+                fitted = scorer.fit(view)
+            with measured() as score:
+                scores = checked(scorer.score(view, fitted), (view.n_queries, view.n_corpus))
+            ranking = view.rank(scores)
+        except Exception as error:  # a method is a guest: whatever it raises becomes a row, and the run goes on
+            facts["status"], facts["reason"] = "failed", f"{type(error).__name__}: {error}".split("\n")[0]
+            ranking = scores = None
+    facts.update({f"fit_{k}": v for k, v in asdict(fit).items()})
+    facts.update({f"score_{k}": v for k, v in asdict(score).items()})
+    facts["reused_wall_s"], facts["reused_cpu_s"] = view.reused_wall_s, view.reused_cpu_s
+    facts["wall_s"] = fit.wall_s + score.wall_s + view.reused_wall_s
+    facts["cpu_s"] = fit.cpu_s + score.cpu_s + view.reused_cpu_s
+    for fact in ("peak_memory_mb", "gpu_memory_mb"):
+        peaks = [getattr(c, fact) for c in (fit, score) if getattr(c, fact) is not None]
+        facts[fact] = max(peaks, default=None)
+    facts["threads"] = threads
+    facts["shared"] = view.shared_files
+    return facts, ranking, scores
+
+
+def checked(scores: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Scores as float64 of the right shape without NaN or +inf; ValueError says what is wrong."""
+    scores = np.asarray(scores, np.float64)
+    if scores.shape != shape:
+        raise ValueError(f"scores have shape {scores.shape}, expected {shape}")
+    if np.isnan(scores).any() or np.isposinf(scores).any():
+        raise ValueError("scores hold NaN or infinity")
+    return scores
+
+
+@lru_cache(maxsize=1)
+def environment() -> dict[str, str]:
+    """Versions of what computed a result."""
+    packages = ("numpy", "numba", "scipy", "scikit-learn", "readbench-data")
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except ImportError:
+            found[package] = "not installed"
+    return found

@@ -1,0 +1,200 @@
+"""From stored units to rows: metrics per query, means per unit, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.evaluation.run.results_store import Record, Store
+from readbench_data.evaluation.scoring.chance import random_macro_f1
+from readbench_data.evaluation.scoring.metrics import (
+    CUTOFFS,
+    Scores,
+    macro_f1,
+    n_relevant,
+    predict_labels,
+    random_expectation,
+    ranking_metrics,
+    relevance,
+    tie_averaged_gain,
+)
+from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Labels, Release
+
+F1_CUTOFFS = (1, 10)
+METRICS = (
+    *((m, k) for m in ("ndcg", "ndcg_tie_averaged", "precision", "hit_rate") for k in CUTOFFS),
+    *(("macro_f1", k) for k in F1_CUTOFFS),
+)
+"""(metric, K) of every row; macro_f1 at K = 1 predicts by the first item, at 10 by the majority of ten."""
+
+ROW_SCHEMA: dict[str, Any] = {
+    "method": pl.String,
+    "family": pl.String,
+    "supervision": pl.String,
+    "dataset": pl.String,
+    "rho": pl.Int64,
+    "random_state": pl.Int64,
+    "metric": pl.String,
+    "k": pl.Int64,
+    "value": pl.Float64,
+    "n_queries": pl.Int64,
+    "n_no_relevant": pl.Int64,
+    "n_corpus": pl.Int64,
+    "status": pl.String,
+    "reason": pl.String,
+    "origin": pl.String,
+    "partial": pl.Boolean,
+    "same_at_all_levels": pl.Boolean,
+    "wall_s": pl.Float64,
+    "cpu_s": pl.Float64,
+    "fit_wall_s": pl.Float64,
+    "fit_cpu_s": pl.Float64,
+    "score_wall_s": pl.Float64,
+    "score_cpu_s": pl.Float64,
+    "reused_wall_s": pl.Float64,
+    "reused_cpu_s": pl.Float64,
+    "peak_memory_mb": pl.Float64,
+    "gpu_memory_mb": pl.Float64,
+    "threads": pl.Int64,
+    "harness": pl.String,
+    "created": pl.String,
+    "code_version": pl.String,
+    "data_hash": pl.String,
+}
+FACTS = (
+    "family", "supervision", "status", "reason", "wall_s", "cpu_s", "fit_wall_s", "fit_cpu_s", "score_wall_s",
+    "score_cpu_s", "reused_wall_s", "reused_cpu_s", "peak_memory_mb", "gpu_memory_mb", "threads", "harness", "created",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """``rows``: one row per (method, random state, dataset, rho, metric, k), the mean over queries in ``value``;
+    it is null where ``status`` is not ``ok``. ``harness`` says how a submission was run, null for methods of ours.
+    ``per_query``: one row per query with one column per metric."""
+
+    rows: pl.DataFrame
+    per_query: pl.DataFrame
+
+    def write(self, out: Path) -> None:
+        """``results.parquet`` and ``per_query.parquet`` in ``out``."""
+        out.mkdir(parents=True, exist_ok=True)
+        for name, table in (("results", self.rows), ("per_query", self.per_query)):
+            temporary = out / f".{name}.parquet.tmp"
+            table.write_parquet(temporary)
+            temporary.replace(out / f"{name}.parquet")
+
+    def counts(self) -> dict[str, int]:
+        """Units by status."""
+        units = self.rows.unique(["method", "random_state", "dataset", "rho"])
+        return {str(s): int(n) for s, n in units.group_by("status").len().iter_rows()}
+
+
+def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str, int], float]]:
+    """Every metric of a stored unit, from its ranking and scores alone: those of each query, and macro-F1.
+
+    A unit that stands for all random orders (Random) has the exact expectation of each.
+    """
+    corpus = labels.corpus_labels[labels.members(record.unit.rho)]
+    n_rel = n_relevant(labels.query_labels, corpus)
+    if record.facts["expectation"]:
+        metrics = random_expectation(len(corpus), n_rel)
+        tied, f1 = metrics, {("macro_f1", k): random_macro_f1(labels.query_labels, corpus, k) for k in F1_CUTOFFS}
+    else:
+        ranking, scores = record.arrays()
+        if ranking.shape != (len(labels.query_labels), len(corpus)):
+            raise ReadbenchError(f"{record.file}: ranking has shape {ranking.shape}; delete the file and rerun")
+        metrics = ranking_metrics(relevance(ranking, labels.query_labels, corpus), n_rel)
+        tied = ranking_metrics(tie_averaged_gain(ranking, scores, labels.query_labels, corpus), n_rel)
+        predicted = {k: predict_labels(ranking, corpus, k) for k in F1_CUTOFFS}
+        f1 = {("macro_f1", k): macro_f1(labels.query_labels, p) for k, p in predicted.items()}
+    return metrics | {("ndcg_tie_averaged", k): tied["ndcg", k] for k in CUTOFFS}, f1
+
+
+def gather(
+    release: Release,
+    store: Store,
+    datasets: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    paths: set[Path] | None = None,
+) -> EvaluationResult:
+    """Rows of what is stored for this release. ``paths`` limits them to those unit files.
+
+    Every (method, dataset, level) has rows: where nothing is stored because the dataset has no data the status
+    is ``no_data``, where a method was not run it is ``not_run``.
+    """
+    infos = [release.info(d) for d in (datasets if datasets is not None else release.datasets)]
+    records = store.records({i.name: i.data_hash for i in infos if i.status == "ok"})
+    if paths is not None:
+        records = [r for r in records if r.unit.path in paths]
+    if methods is None:
+        methods = list(dict.fromkeys(r.unit.method for r in records))
+    records = [r for r in records if r.unit.method in methods]
+    described = {r.unit.method: {k: r.facts[k] for k in ("family", "supervision")} for r in records}
+    rows: list[dict[str, Any]] = []
+    queries: list[pl.DataFrame] = []
+    for info in infos:
+        labels = release.labels(info.name) if info.status == "ok" else None
+        mine = [r for r in records if r.unit.dataset == info.name]
+        for record in mine if labels is not None else ():
+            assert labels is not None
+            new_rows, table = _unit_rows(record, info, labels)
+            rows.extend(new_rows)
+            if table is not None:
+                queries.append(table)
+        covered = {(r.unit.method, r.unit.rho) for r in mine}
+        absent = [(m, rho) for m in methods for rho in LEVELS if (m, rho) not in covered]
+        for name, rho in absent:
+            rows.extend(_absent_rows(name, described.get(name, {}), info, rho))
+    per_query = pl.concat(queries) if queries else pl.DataFrame()
+    return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query)
+
+
+def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[dict[str, Any]], pl.DataFrame | None]:
+    unit = record.unit
+    corpus = labels.corpus_labels[labels.members(unit.rho)]
+    n_rel = n_relevant(labels.query_labels, corpus)
+    base = {k: record.facts.get(k) for k in FACTS} | {
+        "method": unit.method,
+        "dataset": unit.dataset,
+        "rho": unit.rho,
+        "random_state": unit.random_state,
+        "n_queries": len(n_rel),
+        "n_no_relevant": int((n_rel == 0).sum()),
+        "n_corpus": len(corpus),
+        "origin": info.origin,
+        "partial": info.partial,
+        "same_at_all_levels": labels.same_at_all_levels,
+        "code_version": unit.code_version,
+        "data_hash": unit.data_hash,
+    }
+    if not record.ok:
+        return _with_metrics(base, {}), None
+    per_query, f1 = unit_metrics(record, labels)
+    means = {key: float(v.mean()) for key, v in per_query.items()}
+    keys = ("method", "dataset", "rho", "random_state")
+    table = pl.DataFrame(
+        {
+            "query_id": labels.query_ids,
+            "class_label": labels.query_labels.tolist(),
+            "n_relevant": n_rel,
+            **{f"{metric}@{k}": values for (metric, k), values in per_query.items()},
+        }
+    ).select(*(pl.lit(base[k], dtype=ROW_SCHEMA[k]).alias(k) for k in keys), pl.all())
+    return _with_metrics(base, means | f1), table
+
+
+def _absent_rows(name: str, described: dict[str, Any], info: DatasetInfo, rho: int) -> Iterable[dict[str, Any]]:
+    status = "not_run" if info.status == "ok" else "no_data"
+    reason = None if info.status == "ok" else info.reason or info.status
+    base = {"method": name, "dataset": info.name, "rho": rho, "status": status, "reason": reason, **described}
+    return _with_metrics({**base, "origin": info.origin, "partial": info.partial}, {})
+
+
+def _with_metrics(base: dict[str, Any], values: dict[tuple[str, int], float]) -> list[dict[str, Any]]:
+    return [{**base, "metric": m, "k": k, "value": values.get((m, k))} for m, k in METRICS]

@@ -1,0 +1,152 @@
+"""Stored results: one file a unit, a unit being one method on one dataset at one level with one random state.
+
+A file holds the full ranking (int32 [nq, N] of positions in that level's corpus), the scores (float64 [nq, N])
+and a record of where they come from. Every metric is computed from these, so a new metric needs no new run.
+Failures are stored like results, with their reason, and are tried again by the next run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from readbench_data.evaluation.task.arrays import write_npz
+
+FORMAT = 1
+FRESH_S = 3600.0
+"""Seconds a shared array that no result names is left alone: a run that is going on may be about to name it."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Who is evaluated on what. ``random_state`` is None for a deterministic method."""
+
+    method: str
+    parameters: str
+    random_state: int | None
+    dataset: str
+    rho: int
+    data_hash: str
+    code_version: str
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What makes two results two versions of one: everything but the code. The latest counts."""
+        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash)
+
+    @property
+    def path(self) -> Path:
+        """Place below the store's root: a readable name and a hash of the whole unit."""
+        digest = hashlib.sha256(json.dumps([FORMAT, asdict(self)], sort_keys=True).encode()).hexdigest()
+        slug = re.sub(r"[^A-Za-z0-9.-]+", "_", self.method)
+        return Path("units") / self.dataset / f"{slug}-rho{self.rho:02d}-{digest[:16]}.npz"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A stored unit without its arrays. ``facts``: status, reason, family, supervision, costs, versions, time."""
+
+    unit: Unit
+    facts: dict[str, Any]
+    file: Path
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.facts["status"] == "ok")
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ranking, int32 [nq, N] of positions in this level's corpus, and the scores, float64 [nq, N]."""
+        with np.load(self.file) as stored:
+            return stored["ranking"], stored["scores"]
+
+
+class Store:
+    """Units below one local folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root)
+
+    @property
+    def shared(self) -> Path:
+        """Arrays several units use (``arrays``): a cache, in a folder of each dataset. See :meth:`prune`."""
+        return self.root / "shared"
+
+    def find(self, unit: Unit) -> Record | None:
+        """The stored record of exactly this unit; None if there is none or the file cannot be read."""
+        return self._read(self.root / unit.path)
+
+    def put(
+        self, unit: Unit, facts: dict[str, Any], ranking: np.ndarray | None = None, scores: np.ndarray | None = None
+    ) -> Record:
+        """Write a unit at once; without arrays it is a failure or an exact expectation."""
+        arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
+        file = self.root / unit.path
+        write_npz(file, record=np.array(json.dumps({"unit": asdict(unit), "facts": facts})), **arrays)
+        return Record(unit, facts, file)
+
+    def records(self, data_hashes: dict[str, str]) -> list[Record]:
+        """The latest record of every identity whose data hash is the one given for its dataset.
+
+        A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
+        two variants never mix under one name; a variant that should stand beside needs a name of its own.
+        """
+        latest: dict[tuple[Any, ...], Record] = {}
+        for record in self._all(data_hashes):
+            held = latest.get(record.unit.identity)
+            if held is None or held.facts["created"] <= record.facts["created"]:
+                latest[record.unit.identity] = record
+        newest: dict[str, Record] = {}
+        for record in latest.values():
+            held = newest.setdefault(record.unit.method, record)
+            if held.facts["created"] < record.facts["created"]:
+                newest[record.unit.method] = record
+        kept = [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
+        return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
+
+    def prune(self, data_hashes: Iterable[dict[str, str]]) -> list[Path]:
+        """Remove shared arrays that no result of these releases was made with; the removed files.
+
+        ``data_hashes``: by dataset, one dict a release that is still there. A file stays if the latest record of any
+        unit of them names it, and so do files younger than :data:`FRESH_S`. Results are never touched, and what
+        is removed by mistake is computed again.
+        """
+        named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.get("shared", ())}
+        removed = []
+        for file in sorted(self.shared.glob("*/*")):
+            with suppress(FileNotFoundError):  # another run was faster
+                young = time.time() - file.stat().st_mtime < FRESH_S
+                if not young and f"{file.parent.name}/{file.name}" not in named:
+                    file.unlink()
+                    removed.append(file)
+        for folder in sorted({file.parent for file in removed}):
+            with suppress(OSError):  # not empty
+                folder.rmdir()
+        return removed
+
+    def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
+        for dataset, data_hash in data_hashes.items():
+            for file in sorted((self.root / "units" / dataset).glob("*.npz")):
+                record = self._read(file)
+                if record is not None and record.unit.data_hash == data_hash:
+                    yield record
+
+    @staticmethod
+    def _read(file: Path) -> Record | None:
+        if not file.is_file():
+            return None
+        try:
+            with np.load(file) as stored:
+                record = json.loads(str(stored["record"]))
+        except (OSError, ValueError, KeyError, BadZipFile):
+            return None
+        return Record(Unit(**record["unit"]), record["facts"], file)

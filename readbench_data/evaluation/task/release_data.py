@@ -1,0 +1,154 @@
+"""A release folder as evaluation tasks: queries, nested corpora, labels apart from windows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from readbench_data.entry import NORMAL, unnest
+from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.evaluation.task.windows import Windows
+
+LEVELS = (0, 10, 20)
+"""Pollution rho in percent: the share of Normal windows in the corpus."""
+
+CORPUS_FILES = {0: "corpus-anomalies.parquet", 10: "corpus-normals-10.parquet", 20: "corpus-normals-20.parquet"}
+"""Which file a level adds to the one before (the corpora are nested)."""
+
+
+@dataclass(frozen=True)
+class DatasetInfo:
+    """What the manifest says about one dataset. ``status``: ok, no_data, failed or not_selected."""
+
+    name: str
+    status: str
+    reason: str | None
+    origin: str | None
+    partial: bool
+    data_hash: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Entry ids and classes of a dataset, without values. ``level[i]``: the first rho whose corpus has item i."""
+
+    query_ids: tuple[str, ...]
+    query_labels: np.ndarray
+    corpus_ids: tuple[str, ...]
+    corpus_labels: np.ndarray
+    level: np.ndarray
+
+    def members(self, rho: int) -> np.ndarray:
+        """Positions, in the largest corpus, of the corpus at ``rho``; the order is the same at every level."""
+        return np.flatnonzero(self.level <= rho)
+
+    @property
+    def same_at_all_levels(self) -> bool:
+        """Whether the corpus does not change with the level (a dataset without Normal windows)."""
+        return bool((self.level == 0).all())
+
+
+class Release:
+    """An opened release folder. Errors name the file and what to do."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root)
+        manifest = self.root / "manifest.json"
+        if not manifest.is_file():
+            raise UsageError(f"{self.root}: no release here (manifest.json is missing); build one first")
+        try:
+            self.manifest: dict[str, Any] = json.loads(manifest.read_text())
+        except json.JSONDecodeError as error:
+            raise ReadbenchError(f"{manifest}: not valid JSON ({error}); rebuild the release") from error
+
+    @property
+    def version(self) -> str:
+        return str(self.manifest.get("version", "unversioned"))
+
+    @cached_property
+    def datasets(self) -> dict[str, DatasetInfo]:
+        """Every dataset of the manifest, by name, in its order."""
+        known = self.manifest.get("datasets", {})
+        return {name: self._info(name, row) for name, row in known.items()}
+
+    def _info(self, name: str, row: dict[str, Any]) -> DatasetInfo:
+        wanted = ("queries.parquet", *CORPUS_FILES.values())
+        listed = self.manifest.get("files", {})
+        files = {f: listed[f"data/{name}/{f}"] for f in wanted if f"data/{name}/{f}" in listed}
+        digest = hashlib.sha256()
+        for file, facts in sorted(files.items()):
+            digest.update(f"{file} {facts['content_sha256']}\n".encode())
+        status, reason = str(row.get("status", "ok")), row.get("reason")
+        if status == "ok" and not {"queries.parquet", CORPUS_FILES[0]} <= set(files):
+            status, reason = "no_data", "its data give no query with a relevant corpus entry"
+        return DatasetInfo(
+            name=name,
+            status=status,
+            reason=reason,
+            origin=row.get("origin"),
+            partial=bool(row.get("partial", False)),
+            data_hash=digest.hexdigest(),
+            files=tuple(files),
+        )
+
+    def info(self, name: str) -> DatasetInfo:
+        if name not in self.datasets:
+            raise UsageError(f"unknown dataset {name!r}; this release has {', '.join(self.datasets)}")
+        return self.datasets[name]
+
+    def _tables(self, name: str, columns: list[str]) -> tuple[Any, list[tuple[int, Any]]]:
+        info = self.info(name)
+        folder = self.root / "data" / name
+        present = [(rho, file) for rho, file in CORPUS_FILES.items() if file in info.files]
+        if "queries.parquet" not in info.files or not present or present[0][0] != 0:
+            raise ReadbenchError(f"{folder}: queries or corpus anomalies are not listed in manifest.json")
+        try:
+            queries = pq.read_table(folder / "queries.parquet", columns=columns)
+            return queries, [(rho, pq.read_table(folder / file, columns=columns)) for rho, file in present]
+        except (OSError, ValueError, KeyError) as error:
+            raise ReadbenchError(f"{folder}: {error}; run `readbench verify`") from error
+
+    def labels(self, name: str) -> Labels:
+        """Ids and classes only: enough to recompute every metric from a stored ranking."""
+        queries, corpora = self._tables(name, ["entry_id", "class_label"])
+
+        def column(table: Any, key: str) -> list[str]:
+            values: list[str] = table.column(key).to_pylist()
+            return values
+
+        return Labels(
+            query_ids=tuple(column(queries, "entry_id")),
+            query_labels=np.array(column(queries, "class_label"), dtype=str),
+            corpus_ids=tuple(e for _, t in corpora for e in column(t, "entry_id")),
+            corpus_labels=np.array([c for _, t in corpora for c in column(t, "class_label")], dtype=str),
+            level=np.concatenate([np.full(t.num_rows, rho, np.int64) for rho, t in corpora]),
+        )
+
+    def windows(self, name: str) -> tuple[Windows, Windows]:
+        """Queries and the largest corpus, values included, in the order of :meth:`labels`."""
+        queries, corpora = self._tables(name, ["entry_id", "ts_values", "channels"])
+
+        def load(table: Any) -> Windows:
+            return Windows(
+                tuple(table.column("entry_id").to_pylist()),
+                tuple(unnest(table.column("ts_values"))),
+                tuple(tuple(c) for c in table.column("channels").to_pylist()),
+            )
+
+        corpus = load(corpora[0][1])
+        for _, table in corpora[1:]:
+            corpus = corpus + load(table)
+        return load(queries), corpus
+
+
+def normal_positions(labels: Labels) -> np.ndarray:
+    """Positions of the Normal windows in the largest corpus: the normal reference of every level."""
+    return np.flatnonzero(labels.corpus_labels == NORMAL)

@@ -1,0 +1,1 @@
+"""What could answer a query without similarity: leaks, near duplicates and shortcuts."""

@@ -1,0 +1,233 @@
+"""Leaks: what a query could be answered with that it should not have been told.
+
+Every check names what it found with a number and examples. The sure ones block a build: a unit on both sides, the
+same values twice among the drawn windows, rows of the original that a query and a corpus entry share. The others
+are told: the same values after z-normalisation (a gain and an offset apart), near duplicates (a shift apart),
+windows of one side that overlap, series that several files or recordings hold, recordings of one unit that overlap
+in time. Hashes and sketches stand in the window index; values are read only to confirm near duplicates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from readbench_data.leakage.facts import Facts
+from readbench_data.leakage.near_duplicates import candidates, confirmed
+
+EXAMPLES = 5
+KINDS: dict[str, tuple[bool, str]] = {
+    "unit_on_both_sides": (True, "units with drawn windows on both sides"),
+    "duplicate_across": (True, "queries whose values stand in the corpus as well"),
+    "duplicate_within": (True, "drawn windows that repeat the values of another one of their side"),
+    "overlap_across": (True, "queries that share rows of the original with a corpus entry"),
+    "same_shape_across": (False, "queries that equal a corpus entry after z-normalisation"),
+    "same_shape_within": (False, "drawn windows that equal another one of their side after z-normalisation"),
+    "near_duplicate_across": (False, "queries that correlate with a corpus entry as a shifted copy does"),
+    "overlap_within": (False, "drawn windows that share rows of the original with another one of their side"),
+    "duplicate_kept_once": (False, "windows that repeat another one of their class: one of them stands for all"),
+    "conflicting_duplicate": (False, "windows dropped because an identical one has another class"),
+    "units_joined": (False, "units joined with another one because they share an identical window"),
+    "shared_between_recordings": (False, "pairs of source files that hold identical windows"),
+    "overlap_in_time": (False, "recordings of one unit that overlap another one of it in time"),
+}
+"""Kind of finding -> whether it is sure (blocks) and what is counted."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One check's answer: ``count`` of ``what``; ``examples`` in words."""
+
+    kind: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+    @property
+    def sure(self) -> bool:
+        return KINDS[self.kind][0]
+
+    @property
+    def what(self) -> str:
+        return KINDS[self.kind][1]
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """All findings of a dataset, one a kind, in the order of ``KINDS``."""
+
+    dataset: str
+    findings: tuple[Finding, ...] = field(default=())
+
+    @property
+    def breaches(self) -> list[Finding]:
+        """Sure leaks that are there."""
+        return [f for f in self.findings if f.sure and f.count]
+
+    def __getitem__(self, kind: str) -> Finding:
+        return next(f for f in self.findings if f.kind == kind)
+
+    def counts(self) -> dict[str, int]:
+        """Count by kind."""
+        return {f.kind: f.count for f in self.findings}
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain data."""
+        return [{**asdict(f), "examples": list(f.examples), "sure": f.sure, "what": f.what} for f in self.findings]
+
+
+def find_leaks(facts: Facts) -> LeakReport:
+    """Run every check on a dataset's windows."""
+    frame = facts.windows
+    drawn = facts.only(frame["outcome"].is_in(["query", "corpus"]))
+    found = (
+        _units(drawn.windows),
+        _across("duplicate_across", drawn.windows, "content_hash"),
+        _within("duplicate_within", drawn.windows, "content_hash"),
+        *_overlaps(drawn.windows),
+        _across("same_shape_across", _moving(drawn.windows), "shape_hash"),
+        _within("same_shape_within", _moving(drawn.windows), "shape_hash"),
+        _near(drawn),
+        *_decided_before(frame),
+        _shared(frame),
+        _overlap_in_time(frame),
+    )
+    order = {kind: number for number, kind in enumerate(KINDS)}
+    return LeakReport(facts.dataset, tuple(sorted(found, key=lambda f: order[f.kind])))
+
+
+def _units(drawn: pl.DataFrame) -> Finding:
+    both = drawn.group_by("unit").agg(pl.col("outcome").n_unique()).filter(pl.col("outcome") > 1)["unit"].sort()
+    return Finding("unit_on_both_sides", len(both), tuple(both.head(EXAMPLES)))
+
+
+def _across(kind: str, drawn: pl.DataFrame, column: str) -> Finding:
+    """Queries with a corpus entry of equal ``column`` (whose content differs, where that is told already)."""
+    hashed = drawn.filter(pl.col(column).is_not_null())
+    corpus = hashed.filter(pl.col("outcome") == "corpus").select(column, other="entry_id", content="content_hash")
+    pairs = hashed.filter(pl.col("outcome") == "query").join(corpus, on=column)
+    if column != "content_hash":
+        pairs = pairs.filter(pl.col("content") != pl.col("content_hash"))
+    pairs = pairs.sort("entry_id", "other").unique("entry_id", keep="first", maintain_order=True)
+    words = [f"query {a} and corpus entry {b}" for a, b in pairs.select("entry_id", "other").head(EXAMPLES).rows()]
+    return Finding(kind, pairs.height, tuple(words))
+
+
+def _within(kind: str, drawn: pl.DataFrame, column: str) -> Finding:
+    hashed = drawn.filter(pl.col(column).is_not_null()).sort("entry_id")
+    first = pl.col("entry_id").first().over("outcome", column)
+    again = hashed.with_columns(first=first).filter(pl.col("first") != pl.col("entry_id"))
+    if column != "content_hash":
+        firsts = hashed.select(first="entry_id", content="content_hash")
+        again = again.join(firsts, on="first").filter(pl.col("content") != pl.col("content_hash"))
+    words = [f"{a} and {b}, both {o}" for a, b, o in again.select("first", "entry_id", "outcome").head(EXAMPLES).rows()]
+    return Finding(kind, again.height, tuple(words))
+
+
+def _moving(frame: pl.DataFrame) -> pl.DataFrame:
+    """Windows with a channel that changes: all still ones have the same shape, which says nothing."""
+    still = pl.Series(
+        [
+            mask is None or int.from_bytes(bytes.fromhex(mask), "little").bit_count() == width
+            for mask, width in frame.select("constant_mask", pl.col("channels").list.len()).rows()
+        ],
+        dtype=pl.Boolean,
+    )
+    return frame.filter(~still)
+
+
+def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
+    """Windows of one recording that share original rows, across the sides and within one."""
+    across: list[tuple[str, str]] = []
+    within: list[tuple[str, str]] = []
+    for _, part in drawn.sort("row_start", "entry_id").group_by("source_file", "recording_id", maintain_order=True):
+        rows = part.select("entry_id", "outcome", "row_start", "row_stop").rows()
+        open_windows: list[tuple[str, str, int]] = []
+        for name, outcome, start, stop in rows:
+            open_windows = [w for w in open_windows if w[2] > start]
+            for other, other_outcome, _ in open_windows:
+                (within if other_outcome == outcome else across).append((other, name))
+            open_windows.append((name, outcome, stop))
+    queries = set(drawn.filter(pl.col("outcome") == "query")["entry_id"])
+    asked = {name for pair in across for name in pair if name in queries}
+    later = {name for _, name in within}
+    words = [tuple(f"{a} and {b}" for a, b in pairs[:EXAMPLES]) for pairs in (across, within)]
+    return Finding("overlap_across", len(asked), words[0]), Finding("overlap_within", len(later), words[1])
+
+
+def _near(drawn: Facts) -> Finding:
+    """Near duplicates across the sides that no hash tells already."""
+    query = np.flatnonzero((drawn.windows["outcome"] == "query").to_numpy())
+    corpus = np.flatnonzero((drawn.windows["outcome"] == "corpus").to_numpy())
+    pairs = candidates(drawn.sketches[query], drawn.sketches[corpus])
+    ids = drawn.windows["entry_id"].to_list()
+    named = {ids[i] for i in query[pairs.query]} | {ids[i] for i in corpus[pairs.corpus]}
+    values = drawn.values(named)
+    shapes = drawn.windows["shape_hash"].to_list()
+    found = []
+    for a, b, value, lag in confirmed(pairs, lambda a, b: (values[ids[query[a]]], values[ids[corpus[b]]])):
+        if shapes[query[a]] != shapes[corpus[b]]:
+            found.append(
+                f"query {ids[query[a]]} and corpus entry {ids[corpus[b]]}: correlation {value:.5f} at a shift of {lag}"
+            )
+    return Finding("near_duplicate_across", len(found), tuple(found[:EXAMPLES]))
+
+
+def _decided_before(frame: pl.DataFrame) -> tuple[Finding, Finding, Finding]:
+    """What the split did about identical windows, as the audit table has it."""
+    repeated = frame.filter(pl.col("duplicate_of").is_not_null() & (pl.col("outcome") != "dropped"))
+    conflict = frame.filter(pl.col("reason") == "conflicting_duplicate")
+    joined = frame.filter(pl.col("own_unit") != pl.col("unit")).select("own_unit", "unit").unique().sort("own_unit")
+    return (
+        Finding(
+            "duplicate_kept_once",
+            repeated.height,
+            tuple(f"{a} repeats {b}" for a, b in repeated.select("entry_id", "duplicate_of").head(EXAMPLES).rows()),
+        ),
+        Finding(
+            "conflicting_duplicate",
+            conflict.height,
+            tuple(f"{a} ({b})" for a, b in conflict.select("entry_id", "class_label").head(EXAMPLES).rows()),
+        ),
+        Finding("units_joined", joined.height, tuple(f"{a} with {b}" for a, b in joined.head(EXAMPLES).rows())),
+    )
+
+
+def _shared(frame: pl.DataFrame) -> Finding:
+    """Pairs of source files with identical windows: how many, and how many of these have two classes."""
+    kept = frame.filter(pl.col("content_hash").is_not_null())
+    repeated = kept.filter(pl.len().over("content_hash") > 1).select("content_hash", "source_file", "class_label")
+    one = repeated.group_by("content_hash", "source_file").agg(pl.col("class_label").unique().sort())
+    pairs = one.join(one, on="content_hash", suffix="_other").filter(
+        pl.col("source_file") < pl.col("source_file_other")
+    )
+    counted = (
+        pairs.with_columns(differ=pl.col("class_label").list.join("\0") != pl.col("class_label_other").list.join("\0"))
+        .group_by("source_file", "source_file_other")
+        .agg(pl.len().alias("n"), pl.col("differ").sum())
+        .sort("n", "source_file", "source_file_other", descending=[True, False, False])
+    )
+    words = [
+        f"{a} and {b}: {n:,} identical windows" + (f", {d:,} of them of different classes" if d else "")
+        for a, b, n, d in counted.head(4 * EXAMPLES).rows()
+    ]
+    return Finding("shared_between_recordings", counted.height, tuple(words))
+
+
+def _overlap_in_time(frame: pl.DataFrame) -> Finding:
+    """Recordings of one unit whose windows' times overlap, where times are dates."""
+    dated = frame.filter(pl.col("time_start").str.contains("T"))
+    spans = (
+        dated.group_by("own_unit", "recording_id")
+        .agg(pl.col("time_start").min(), pl.col("time_stop").max())
+        .sort("own_unit", "time_start", "recording_id")
+    )
+    words, before = [], None
+    for unit, recording, start, stop in spans.iter_rows():
+        if before is not None and before[0] == unit and start < before[2]:
+            words.append(f"{unit}: {recording} begins before {before[1]} ends ({start} < {before[2]})")
+        if before is None or before[0] != unit or stop > before[2]:
+            before = (unit, recording, stop)
+    return Finding("overlap_in_time", len(words), tuple(words[:EXAMPLES]))

@@ -1,0 +1,1 @@
+"""The HTML kit and the text helpers that audit, expectations and evaluation share."""

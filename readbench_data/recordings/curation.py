@@ -1,0 +1,291 @@
+"""Curation: from a recording as it was read to segments that are finite everywhere.
+
+Two policies, both from paper A.1.1. ``fill``: forward fill within a series, back fill of a leading gap,
+channels without any value set to 0. ``drop_rows`` (Petrobras 3W): out-of-range sentinels become missing,
+channels that are wholly missing or constant are removed, and rows that still miss a value are dropped,
+never interpolated. A dropped row breaks the recording in two; no window spans the break.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import numpy as np
+
+from readbench_data.recordings.channel_tally import ChannelTallies, ChannelTally
+from readbench_data.recordings.recording import Clock, Evidence, Recording, UnitSpans
+
+FLOAT32_MAX = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class ValidRange:
+    """Values of the channels that match ``pattern`` are kept within [low, high]; others are sentinels."""
+
+    pattern: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Curation:
+    """What is done to a recording of one source before windows are cut.
+
+    ``channels``: the channels kept, in this order, or None for all. ``ranges``: the first that matches a
+    channel applies. ``sentinel_values``: exact values that mean missing. ``drop_dead_channels``: remove
+    channels that are wholly missing or constant in the recording.
+    """
+
+    missing: Literal["fill", "drop_rows"] = "fill"
+    channels: tuple[str, ...] | None = None
+    ranges: tuple[ValidRange, ...] = ()
+    sentinel_values: tuple[float, ...] = ()
+    drop_dead_channels: bool = False
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A curated stretch of a recording: ``values`` float32 [T][C], finite.
+
+    ``filled`` and ``masked`` int32 [T] count, per step, the cells that were filled and the cells that
+    held a sentinel; None where there are none. ``filled_cells`` and ``masked_cells`` uint8 [T][ceil(C / 8)] say
+    which: bit c of a step stands for channel c (see :func:`cells_by_channel`). ``context`` int64 [T][2], or None: the
+    first and the last step (exclusive, in steps of this segment) that must be read to derive the step again.
+    """
+
+    recording_id: str
+    number: int
+    values: np.ndarray
+    channels: tuple[str, ...]
+    evidence: Evidence
+    unit: str | UnitSpans
+    source_file: str
+    source_sha256: str
+    native_split: str | None
+    clock: Clock | None
+    rows: np.ndarray | None
+    row_stops: np.ndarray | None
+    first_row: int
+    window_starts: np.ndarray | None
+    extras: dict[str, object]
+    filled: np.ndarray | None = None
+    masked: np.ndarray | None = None
+    context: np.ndarray | None = None
+    filled_cells: np.ndarray | None = None
+    masked_cells: np.ndarray | None = None
+
+    @property
+    def steps(self) -> int:
+        return int(self.values.shape[0])
+
+    def row_span(self, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions in the original file of the half-open step ranges [starts, stops)."""
+        if self.rows is None:
+            return self.first_row + starts, self.first_row + stops
+        ends = self.rows + 1 if self.row_stops is None else self.row_stops
+        return self.rows[starts], ends[stops - 1]
+
+
+@dataclass
+class CurationReport:
+    """Counts over the recordings of one source, for the manifest and the lineage view."""
+
+    recordings: int = 0
+    segments: int = 0
+    steps: int = 0
+    kept_steps: int = 0
+    dropped_rows: int = 0
+    filled_cells: int = 0
+    sentinel_cells: int = 0
+    removed_channels: int = 0
+    empty_recordings: int = 0
+
+
+def curate(
+    recording: Recording,
+    policy: Curation,
+    report: CurationReport | None = None,
+    tallies: ChannelTallies | None = None,
+) -> Iterator[Segment]:
+    """The curated segments of a recording; none where nothing usable is left.
+
+    ``report`` and ``tallies`` are added to: counts of the source, and what was met in each channel.
+    """
+    report = report if report is not None else CurationReport()
+    report.recordings += 1
+    report.steps += recording.steps
+    values, channels = _select(recording, policy)
+    masked = sentinels(values, channels, policy)  # before any cast to float32
+    if masked.any():
+        values = np.where(masked, np.nan, values)
+    missing = np.isnan(values)
+    low, high = _extremes(values)
+    kept = low < high if policy.drop_dead_channels else np.ones(len(channels), bool)
+    if tallies is not None:
+        tallies.add(_tally(recording, policy, channels, missing, masked, low == high, kept))
+    if not kept.all():
+        report.removed_channels += int((~kept).sum())
+        values, masked, missing = values[:, kept], masked[:, kept], missing[:, kept]
+        channels = tuple(c for c, keep in zip(channels, kept, strict=True) if keep)
+    masked_steps = masked.sum(axis=1, dtype=np.int32)
+    report.sentinel_cells += int(masked_steps.sum())
+    if values.shape[0] == 0 or values.shape[1] == 0:
+        report.empty_recordings += 1
+        return
+    if policy.missing == "drop_rows":
+        runs = _complete_runs(missing)
+        report.dropped_rows += recording.steps - sum(stop - start for start, stop in runs)
+        filled = context = filled_cells = None
+    else:
+        values, context = _fill(values, missing)
+        filled = None if context is None else missing.sum(axis=1, dtype=np.int32)
+        filled_cells = None if context is None else pack_cells(missing)
+        report.filled_cells += int(filled.sum()) if filled is not None else 0
+        runs = [(0, recording.steps)]
+    masked_cells = pack_cells(masked) if masked_steps.any() else None
+    if not runs:
+        report.empty_recordings += 1
+    for number, (start, stop) in enumerate(runs):
+        report.segments += 1
+        report.kept_steps += stop - start
+        segment = _segment(recording, number, start, stop, values, channels)
+        part = slice(start, stop)
+        yield replace(
+            segment,
+            filled=None if filled is None else filled[part],
+            masked=masked_steps[part] if masked_steps[part].any() else None,
+            context=context,
+            filled_cells=None if filled_cells is None else filled_cells[part],
+            masked_cells=None if masked_cells is None or not masked_steps[part].any() else masked_cells[part],
+        )
+
+
+def pack_cells(cells: np.ndarray) -> np.ndarray:
+    """Cells bool [T][C] as uint8 [T][ceil(C / 8)]: bit c of a step stands for channel c."""
+    return np.packbits(cells, axis=1, bitorder="little")
+
+
+def cells_by_channel(packed: np.ndarray, channels: int) -> np.ndarray:
+    """Packed cells [T][ceil(C / 8)] as bool [T][C]."""
+    return np.unpackbits(packed, axis=1, count=channels, bitorder="little").astype(bool)
+
+
+def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each channel, NaN where it has none."""
+    if len(values) == 0:
+        return np.full(values.shape[1], np.nan), np.full(values.shape[1], np.nan)
+    return np.fmin.reduce(values, axis=0), np.fmax.reduce(values, axis=0)
+
+
+def _tally(
+    recording: Recording,
+    policy: Curation,
+    channels: tuple[str, ...],
+    missing: np.ndarray,
+    masked: np.ndarray,
+    constant: np.ndarray,
+    kept: np.ndarray,
+) -> ChannelTally:
+    without, sentinel = missing.sum(axis=0), masked.sum(axis=0)
+    return ChannelTally(
+        recording_id=recording.recording_id,
+        source_file=recording.source_file,
+        rows=recording.steps,
+        channels=channels,
+        missing=without - sentinel,
+        masked=sentinel,
+        filled=without if policy.missing == "fill" else np.zeros_like(without),
+        constant=constant,
+        removed=~kept,
+    )
+
+
+def _select(recording: Recording, policy: Curation) -> tuple[np.ndarray, tuple[str, ...]]:
+    if policy.channels is None:
+        return recording.values, recording.channels
+    position = {name: i for i, name in enumerate(recording.channels)}
+    kept = tuple(name for name in policy.channels if name in position)
+    return recording.values[:, [position[name] for name in kept]], kept
+
+
+def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -> np.ndarray:
+    """Which values are out of their channel's valid range, a sentinel value, or beyond float32; bool [T][C]."""
+    with np.errstate(invalid="ignore"):
+        masked = np.abs(values) > FLOAT32_MAX
+    if policy.ranges or policy.sentinel_values:
+        for column, channel in enumerate(channels):
+            series = values[:, column]
+            allowed = next((r for r in policy.ranges if fnmatchcase(channel, r.pattern)), None)
+            if allowed is not None:
+                masked[:, column] |= (series < allowed.low) | (series > allowed.high)
+            if policy.sentinel_values:
+                with np.errstate(over="ignore"):
+                    masked[:, column] |= np.isin(series, np.asarray(policy.sentinel_values, series.dtype))
+    return masked
+
+
+def _complete_runs(missing: np.ndarray) -> list[tuple[int, int]]:
+    """Maximal runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
+    complete = ~missing.any(axis=1)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], complete, [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _fill(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """Forward fill, back fill of a leading gap, 0 where a channel has no value at all; and the context of each step
+    (see :class:`Segment`), None where nothing is missing."""
+    gaps = np.flatnonzero(missing.any(axis=0))
+    if gaps.size == 0:
+        return values, None
+    values = values.copy()
+    steps = np.arange(values.shape[0])
+    first = steps.copy()
+    last = steps + 1
+    for column in gaps:
+        present = ~missing[:, column]
+        if not present.any():
+            values[:, column] = 0.0
+            continue
+        origin = np.maximum.accumulate(np.where(present, steps, -1))
+        leading = int(np.argmax(present))
+        origin[:leading] = leading
+        values[:, column] = values[origin, column]
+        np.minimum(first, origin, out=first)
+        np.maximum(last, origin + 1, out=last)
+    return values, np.stack([first, last], axis=1)
+
+
+def _segment(
+    recording: Recording,
+    number: int,
+    start: int,
+    stop: int,
+    values: np.ndarray,
+    channels: tuple[str, ...],
+) -> Segment:
+    """The steps [start, stop) of a recording with curated values; what was filled and masked is not noted."""
+    whole = start == 0 and stop == recording.steps
+    part = slice(start, stop)
+    starts = recording.window_starts
+    if starts is not None and not whole:
+        starts = starts[(starts >= start) & (starts < stop)] - start
+    return Segment(
+        recording_id=recording.recording_id,
+        number=number,
+        values=np.ascontiguousarray(values[part], dtype=np.float32),
+        channels=channels,
+        evidence=recording.evidence if whole else recording.evidence.section(start, stop),
+        unit=recording.unit if whole or isinstance(recording.unit, str) else recording.unit.section(start, stop),
+        source_file=recording.source_file,
+        source_sha256=recording.source_sha256,
+        native_split=recording.native_split,
+        clock=None if recording.clock is None else recording.clock.section(start, stop),
+        rows=None if recording.rows is None else recording.rows[part],
+        row_stops=None if recording.row_stops is None else recording.row_stops[part],
+        first_row=recording.first_row + start,
+        window_starts=starts,
+        extras=dict(recording.extras),
+    )

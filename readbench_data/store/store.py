@@ -1,0 +1,260 @@
+"""Where a lane keeps its results: a folder or any fsspec URL, in which nothing half-made is ever visible.
+
+Every stage of a lane writes into a folder named by the key of its inputs and writes ``done.json`` last; the
+pointer ``current.json`` is then switched to it in one step. A stage whose key is already done does no work.
+The same scheme holds on object stores, where nothing is ever renamed.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import posixpath
+import shutil
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from readbench_data.errors import ReadbenchError
+from readbench_data.store.exchange import exchange
+
+_BLOCK = 4 << 20
+
+PASSING = (".building-", ".replaced-", ".publishing-")
+"""How the names of folders begin that a run makes on its way, beside the final ones."""
+
+
+_BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci"})
+"""Stores without folders, where to make the folder of a file would be to make the bucket of a mistyped address."""
+
+
+def digest(value: object) -> str:
+    """SHA-256 of plain data in canonical JSON: the key of a stage, the hash of a configuration."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Store:
+    """Files below a root. Paths are relative and use ``/``."""
+
+    root: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def _located(self) -> tuple[fsspec.AbstractFileSystem, str]:
+        return fsspec.core.url_to_fs(self.root, **self.options)
+
+    @property
+    def fs(self) -> fsspec.AbstractFileSystem:
+        return self._located[0]
+
+    @property
+    def is_local(self) -> bool:
+        return isinstance(self.fs, LocalFileSystem)
+
+    def url(self, path: str = "") -> str:
+        """Absolute path of a file in the store's own file system."""
+        base = self._located[1]
+        return posixpath.join(base, path) if path else base
+
+    def exists(self, path: str) -> bool:
+        return bool(self.fs.exists(self.url(path)))
+
+    def names(self, path: str) -> list[str]:
+        """Names directly below a folder, sorted; empty where there is none."""
+        if not self.exists(path):
+            return []
+        return sorted(posixpath.basename(p.rstrip("/")) for p in self.fs.ls(self.url(path), detail=False))
+
+    def files(self, path: str) -> list[str]:
+        """Every file below a folder, sorted, relative to the store's root."""
+        base = self.url()
+        return sorted(posixpath.relpath(p, base) for p in self.fs.find(self.url(path)))
+
+    def size(self, path: str) -> int:
+        return int(self.fs.size(self.url(path)))
+
+    @contextmanager
+    def open_read(self, path: str) -> Iterator[IO[bytes]]:
+        with self.fs.open(self.url(path), "rb") as stream:
+            yield stream
+
+    @contextmanager
+    def open_write(self, path: str) -> Iterator[IO[bytes]]:
+        """A file that appears under its name only when it is complete."""
+        url = self.url(path)
+        with _explained(url):
+            if not _BUCKETS.intersection(_protocols(self.fs)):
+                self.fs.makedirs(posixpath.dirname(url), exist_ok=True)
+            if not self.is_local:
+                with self.fs.open(url, "wb") as stream:
+                    yield stream
+                return
+            beside = f"{url}.{uuid.uuid4().hex[:8]}.part"
+            try:
+                with open(beside, "wb") as stream:
+                    yield stream
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                os.replace(beside, url)
+            finally:
+                if os.path.exists(beside):
+                    os.unlink(beside)
+
+    def read_bytes(self, path: str) -> bytes:
+        return bytes(self.fs.cat_file(self.url(path)))
+
+    def write_bytes(self, path: str, data: bytes) -> None:
+        with self.open_write(path) as stream:
+            stream.write(data)
+
+    def create(self, path: str, data: bytes) -> None:
+        """Write a file only if there is none, where the store can promise that; else write it.
+
+        Raises ``FileExistsError``.
+        """
+        try:
+            self.fs.pipe_file(self.url(path), data, mode="create")
+        except (FileNotFoundError, TypeError, NotImplementedError):  # no folder yet, or no such promise
+            self.write_bytes(path, data)
+
+    def sha256(self, path: str) -> str:
+        """SHA-256 of a file, read in blocks."""
+        state = hashlib.sha256()
+        with self.open_read(path) as stream:
+            while block := stream.read(_BLOCK):
+                state.update(block)
+        return state.hexdigest()
+
+    def read_json(self, path: str) -> Any:
+        return json.loads(self.read_bytes(path))
+
+    def write_json(self, path: str, value: object) -> None:
+        self.write_bytes(path, json_bytes(value))
+
+    def make_root(self) -> None:
+        """Make the root folder, where there are folders."""
+        with _explained(self.root):
+            self.fs.makedirs(self.url(), exist_ok=True)
+
+    def copy(self, source: str, target: str) -> None:
+        """Copy one file within the store."""
+        with self.open_read(source) as stream, self.open_write(target) as out:
+            while block := stream.read(1 << 22):
+                out.write(block)
+
+    def swap(self, staging: str, final: str) -> None:
+        """Put a finished local folder under its name, and remove the one before it.
+
+        Where two folders can change their names in one step, there is a whole folder under the name at every moment.
+        Elsewhere the one before is moved aside first: a run that is killed just then leaves none, never half of one.
+        """
+        if self.exists(final) and exchange(self.url(staging), self.url(final)):
+            shutil.rmtree(self.url(staging), ignore_errors=True)
+            return
+        old = posixpath.join(posixpath.dirname(final), f".replaced-{uuid.uuid4().hex[:8]}")
+        if self.exists(final):
+            os.rename(self.url(final), self.url(old))
+        os.rename(self.url(staging), self.url(final))
+        shutil.rmtree(self.url(old), ignore_errors=True)
+
+    def remove(self, path: str) -> None:
+        """Remove a file or a folder with all it holds; nothing happens where there is none."""
+        if self.exists(path):
+            self.fs.rm(self.url(path), recursive=True)
+
+
+def _protocols(fs: fsspec.AbstractFileSystem) -> tuple[str, ...]:
+    return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+
+
+def sweep(store: Store) -> None:
+    """Remove what killed runs left under passing names. Only while nobody else writes in this data root."""
+    if not store.is_local:
+        return
+    for room in ("lanes", "release", "published", "leaderboard", "evaluation"):
+        for folder, folders, names in os.walk(store.url(room)):
+            for name in [n for n in folders if n.startswith(PASSING)]:
+                folders.remove(name)
+                shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
+            for name in names:
+                if name.endswith((".part", ".tmp")):
+                    os.unlink(os.path.join(folder, name))
+
+
+def json_bytes(value: object) -> bytes:
+    """Readable JSON with a fixed key order and a final newline."""
+    return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Say in one line what to do about a full disk or a folder that cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise ReadbenchError(
+                f"{url}: no space left on the device: free some and run the same command again"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise ReadbenchError(f"{url}: cannot be written ({error.strerror}): choose another folder") from error
+        raise
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a lane: the folder of its key, and the pointer to the newest finished key."""
+
+    store: Store
+    lane: str
+    name: str
+
+    @property
+    def folder(self) -> str:
+        return f"lanes/{self.lane}/{self.name}"
+
+    def place(self, key: str) -> str:
+        """Folder of one key's results."""
+        return f"{self.folder}/{key[:16]}"
+
+    def done(self, key: str) -> dict[str, Any] | None:
+        """The record of a finished key, or None."""
+        path = f"{self.place(key)}/done.json"
+        if not self.store.exists(path):
+            return None
+        record: dict[str, Any] = self.store.read_json(path)
+        return record if record.get("key") == key else None
+
+    def finish(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
+        """Mark a key as finished and make it the current one."""
+        record = json.loads(json_bytes({**record, "key": key}))  # as it will be read back
+        self.store.write_json(f"{self.place(key)}/done.json", record)
+        self.point(key)
+        return record
+
+    def point(self, key: str) -> None:
+        """Make a finished key the current one, and forget all but the one before it."""
+        pointer = f"{self.folder}/current.json"
+        before = self.store.read_json(pointer)["key"] if self.store.exists(pointer) else None
+        if before != key:
+            self.store.write_json(pointer, {"key": key})
+            kept = {key[:16], (before or key)[:16], "current.json"}
+            for name in self.store.names(self.folder):
+                if name not in kept:
+                    self.store.remove(f"{self.folder}/{name}")
+
+    def current(self) -> dict[str, Any] | None:
+        """The record of the current key, or None where the stage was never finished."""
+        pointer = f"{self.folder}/current.json"
+        if not self.store.exists(pointer):
+            return None
+        return self.done(str(self.store.read_json(pointer)["key"]))

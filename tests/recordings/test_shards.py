@@ -1,0 +1,164 @@
+"""Curated recordings on disk: every field comes back, and only what is wanted is read."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields, replace
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from readbench_data.recordings import shards as module
+from readbench_data.recordings.curation import Curation, Segment, curate
+from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
+from readbench_data.recordings.shards import SegmentWriter, iter_segments, read_cells, read_segments
+
+EVENTS = Evidence.events([Event("1", -3, 4, "e", "pump", ("a", "b")), Event("2", 5, 6, "f")], [(0, 2)])
+EVIDENCE = [
+    EVENTS,
+    Evidence.dense(np.array([0, 0, 3, NULL_CODE])),
+    Evidence.points(np.array([1, 3]), ["N", "V"]),
+    Evidence.native("cpu", 4, "case", "cart_cpu", ["cart"]),
+    Evidence("events"),
+]
+CLOCKS = [
+    None,
+    Clock(2.5, 1 / 360),
+    Clock(np.datetime64("2020-07-07T15:35:11.250"), 0.01),
+    Clock(times=np.array(["2020-01-01", "2020-01-02", "2020-01-04", "2020-01-05"], "datetime64[ns]")),
+    Clock(times=np.array([0.0, 0.1, 0.3, 0.7])),
+]
+
+
+def full(**changes: object) -> Segment:
+    plain = {
+        "recording_id": "w1/r",
+        "number": 3,
+        "values": np.array([[1, 2], [3, 4], [5, 6], [7.5, -8]], np.float32),
+        "channels": ("p", "t"),
+        "evidence": EVENTS,
+        "unit": UnitSpans((0, 2), ("u", "ü")),
+        "source_file": "a/ü.csv",
+        "source_sha256": "5a",
+        "native_split": "train",
+        "clock": CLOCKS[1],
+        "rows": np.array([10, 11, 20, 21]),
+        "row_stops": np.array([11, 12, 21, 22]),
+        "first_row": 10,
+        "window_starts": np.array([0, 2]),
+        "extras": {"rig": 2, "note": "ü"},
+        "filled": np.array([0, 1, 0, 2], np.int32),
+        "masked": np.array([0, 0, 0, 1], np.int32),
+        "context": np.array([[0, 1], [0, 2], [2, 3], [1, 4]]),
+        "filled_cells": np.array([[0], [1], [0], [3]], np.uint8),
+        "masked_cells": np.array([[0], [0], [0], [2]], np.uint8),
+    }
+    return Segment(**{**plain, **changes})  # type: ignore[arg-type]
+
+
+def bare() -> Segment:
+    optional = ("native_split", "clock", "rows", "row_stops", "window_starts", "filled", "masked", "context")
+    optional += ("filled_cells", "masked_cells")
+    return full(unit="u", extras={}, **dict.fromkeys(optional))
+
+
+def written(*segments: Segment) -> io.BytesIO:
+    stream = io.BytesIO()
+    with SegmentWriter(stream) as writer:
+        for segment in segments:
+            writer.write(segment)
+    stream.seek(0)
+    return stream
+
+
+def same(one: Segment, other: Segment) -> None:
+    for field in fields(Segment):
+        a, b = getattr(one, field.name), getattr(other, field.name)
+        if isinstance(a, np.ndarray):
+            assert a.dtype == b.dtype, field.name
+            np.testing.assert_array_equal(a, b, field.name)
+        elif isinstance(a, Clock):
+            assert isinstance(b, Clock)
+            assert a.step == b.step
+            np.testing.assert_array_equal(a.text(np.arange(4)), b.text(np.arange(4)))
+            assert (a.times is None) == (b.times is None)
+        else:
+            assert a == b, field.name
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE, ids=lambda e: e.kind)
+def test_every_kind_of_evidence_comes_back(evidence: Evidence) -> None:
+    segment = full(evidence=evidence)
+    (found,) = iter_segments(written(segment))
+    same(segment, found)
+
+
+@pytest.mark.parametrize("clock", CLOCKS)
+def test_every_kind_of_clock_comes_back(clock: Clock | None) -> None:
+    segment = full(clock=clock)
+    (found,) = iter_segments(written(segment))
+    same(segment, found)
+
+
+def test_full_and_bare_segments_come_back_side_by_side_in_order() -> None:
+    segments = [bare(), full(), replace(bare(), values=np.ones((1, 1), np.float32), channels=("x",)), full(number=4)]
+    for one, other in zip(segments, iter_segments(written(*segments)), strict=True):
+        same(one, other)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(8, 200))
+def test_pieces_of_any_size_come_back_from_row_groups_of_any_size(steps: list[int], limit: int) -> None:
+    segments = [
+        replace(bare(), number=i, values=np.full((n, 2), i, np.float32), filled=np.full(n, i, np.int32))
+        for i, n in enumerate(steps)
+    ]
+    before = module.ROW_GROUP_BYTES
+    module.ROW_GROUP_BYTES = limit
+    try:
+        stream = written(*segments)
+    finally:
+        module.ROW_GROUP_BYTES = before
+    for one, other in zip(segments, iter_segments(stream), strict=True):
+        same(one, other)
+    wanted = {("w1/r", i) for i in range(0, len(steps), 2)}
+    stream.seek(0)
+    assert [s.number for s in read_segments(stream, wanted)] == list(range(0, len(steps), 2))
+
+
+def test_nothing_written_is_nothing_read() -> None:
+    assert list(iter_segments(written())) == []
+    assert list(read_segments(written(bare()), {("other", 3)})) == []
+
+
+def test_curated_segments_come_back_as_they_were() -> None:
+    values = np.array([[1, np.nan], [np.inf, 2], [3, 3]])
+    recording = Recording("r", values, ("a", "b"), EVENTS, "u", "f", "0", clock=Clock(step=2.0))
+    (segment,) = curate(recording, Curation())
+    (found,) = iter_segments(written(segment))
+    same(segment, found)
+
+
+def test_the_cells_of_one_segment_are_read_without_its_values() -> None:
+    stream = written(full(number=1, filled_cells=None), bare(), full(number=4))
+    filled, masked = read_cells(stream, "w1/r", 4)
+    assert filled is not None
+    assert masked is not None
+    assert (filled.tolist(), masked.tolist()) == ([[0], [1], [0], [3]], [[0], [0], [0], [2]])
+    stream.seek(0)
+    assert read_cells(stream, "w1/r", 1)[0] is None
+    stream.seek(0)
+    assert read_cells(stream, "other", 4) == (None, None)
+
+
+def test_lanes_of_before_cells_were_kept_are_read() -> None:
+    """An audit of a release that an earlier version of the code built must not end in a traceback."""
+    older = io.BytesIO()
+    pq.write_table(pq.read_table(written(full())).drop_columns(["filled_cells", "masked_cells"]), older)
+    older.seek(0)
+    (found,) = iter_segments(older)
+    same(replace(full(), filled_cells=None, masked_cells=None), found)
+    older.seek(0)
+    assert read_cells(older, "w1/r", 3) == (None, None)

@@ -1,0 +1,89 @@
+"""The code version: changes with the code a result really uses, and with nothing else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from readbench_data.store import code_version as module
+from readbench_data.store.code_version import closure, code_version
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A small package: reader -> helper -> words; other stands alone."""
+    package = tmp_path / "toyroom"
+    package.mkdir()
+    texts = {
+        "__init__": "",
+        "words": "A = 1\n",
+        "helper": "def f():\n    from toyroom.words import A\n    return A\n",
+        "reader": "import json\nimport numpy as np\nfrom toyroom import helper\n",
+        "other": "import toyroom.words\n",
+        "lonely": "X = 1\n",
+    }
+    for name, text in texts.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(module, "PACKAGES", ("toyroom",))
+    forget()
+    yield package
+    forget()
+    for name in [n for n in sys.modules if n.split(".")[0] == "toyroom"]:
+        del sys.modules[name]
+
+
+def forget() -> None:
+    module._file.cache_clear()
+    module._imports.cache_clear()
+    module.code_version.cache_clear()
+
+
+def test_the_closure_follows_imports_also_those_inside_functions(toy: Path) -> None:
+    assert closure(["toyroom.reader"]) == {"toyroom.reader", "toyroom.helper", "toyroom.words"}
+    assert closure(["toyroom.other"]) == {"toyroom.other", "toyroom.words"}
+    assert closure(["toyroom.lonely"]) == {"toyroom.lonely"}
+
+
+def test_a_change_makes_stale_only_what_uses_it(toy: Path) -> None:
+    names = ("toyroom.reader", "toyroom.other", "toyroom.lonely")
+    before = {n: code_version(n) for n in names}
+    (toy / "helper.py").write_text((toy / "helper.py").read_text() + "\n# changed\n")
+    forget()
+    assert [n for n in names if code_version(n) != before[n]] == ["toyroom.reader"]
+    (toy / "words.py").write_text("A = 2\n")
+    forget()
+    assert {n for n in names if code_version(n) != before[n]} == {"toyroom.reader", "toyroom.other"}
+
+
+def test_a_table_beside_a_module_counts_as_its_code(toy: Path) -> None:
+    before = code_version("toyroom.reader"), code_version("toyroom.lonely")
+    (toy / "tables").mkdir()
+    (toy / "tables" / "reader_channels.csv").write_text("a\n")
+    forget()
+    with_table = code_version("toyroom.reader")
+    assert with_table != before[0]
+    (toy / "tables" / "reader_channels.csv").write_text("b\n")
+    forget()
+    assert code_version("toyroom.reader") not in {with_table, before[0]}
+    assert code_version("toyroom.lonely") == before[1]
+
+
+def test_the_index_uses_the_label_rules_and_not_the_command_line() -> None:
+    used = closure(["readbench_data.windows.index"])
+    assert {
+        "readbench_data.windows.index",
+        "readbench_data.windows.labeling",
+        "readbench_data.recordings.recording",
+    } <= used
+    assert not any(name.startswith("readbench_data.cli") for name in used)
+
+
+def test_a_version_is_twelve_digits_and_does_not_depend_on_the_order_of_modules() -> None:
+    one = code_version("readbench_data.selection.split", "readbench_data.entry")
+    assert len(one) == 12
+    assert int(one, 16) >= 0
+    assert one == code_version("readbench_data.entry", "readbench_data.selection.split")

@@ -1,0 +1,207 @@
+"""What many tests look at: commands run in this process, lanes run without gates, and one lite build of the
+miniatures, made once for a whole test run (also where several workers share it). Copy it before changing it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+
+import sources
+from readbench_data import lane as stages
+from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.origin import MINIATURE_SEED, Origin
+from readbench_data.release.build import build_release, set_lane_status
+from readbench_data.release.code import release_code
+from readbench_data.store.store import Store
+
+REPO = Path(__file__).resolve().parents[2]
+THREE = ("mit_bih", "petrobras_3w", "ctsr")
+VERSION = "0.9.0-lite"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The one line on stderr; fails where there are more or none."""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, f"one line expected on stderr, not {self.err!r}"
+        return lines[0]
+
+
+def readbench(*words: object) -> Ran:
+    """The ``readbench`` command in this process, without progress; the environment is put back afterwards."""
+    from readbench_data.cli.main import main
+
+    out, err = io.StringIO(), io.StringIO()
+    before = dict(os.environ)
+    os.environ["READBENCH_QUIET"] = "1"
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stop:
+            main([str(w) for w in words])
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    code = stop.value.code
+    return Ran(code if isinstance(code, int) else int(code is not None), out.getvalue(), err.getvalue())
+
+
+def command() -> list[str]:
+    """The ``readbench`` command of this checkout as a process of its own."""
+    start = f"import sys; sys.path.insert(0, {str(REPO)!r}); from readbench_data.cli import main; main()"
+    return [sys.executable, "-c", start]
+
+
+def datasets(names: Sequence[str]) -> list[str]:
+    """``--dataset`` for each name."""
+    return [word for name in names for word in ("--dataset", name)]
+
+
+def lane(
+    name: str,
+    data: Path | str,
+    mirror: Path | None = None,
+    config: BenchmarkConfig = LITE,
+    pool: bool = False,
+    cache: Path | None = None,
+) -> stages.Lane:
+    """A dataset's lane on a data root; on miniatures unless a mirror is named. ``cache``: see ``Origin``."""
+    source = sources.get(name)
+    module, miniature = sources.module_names(name)
+    store = Store(str(data))
+    kept = cache if cache is not None else Path(data) / "cache"
+    origin = Origin("mirror" if mirror else "miniature", kept, str(mirror) if mirror else None)
+    files = origin.files(source, lambda: (sources.miniature(name), miniature))
+    return stages.Lane(source, module, store, files, config, pool=pool)
+
+
+def run_lane(made: stages.Lane) -> stages.Record:
+    """All stages of a lane without gates; its status is kept for a release."""
+    record = stages.run(made)
+    keys = {s: made.stage(s).current()["key"] for s in stages.STAGES}  # type: ignore[index]
+    set_lane_status(made.store, made.name, {"status": "ok", "reason": None, **keys})
+    return record
+
+
+def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> dict[str, Any]:
+    """``build_release`` on a data root, without gates: the manifest."""
+    return build_release(Store(str(data)), sources.all_sources(), version, config, release_code())
+
+
+@dataclass(frozen=True)
+class Built:
+    """A data root that ``readbench build`` made."""
+
+    data: Path
+    home: Path
+    stdout: str
+    stderr: str
+
+    @property
+    def release(self) -> Path:
+        return self.data / "release" / VERSION
+
+    def copy(self, target: Path, *parts: str) -> Path:
+        """A data root with the lanes (or the named parts) of this one, to be changed at will."""
+        for part in parts or ("lanes", "cache"):
+            shutil.copytree(self.data / part, target / part)
+        return target
+
+
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all workers of this test run share."""
+    base = tmp_path_factory.getbasetemp()
+    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """The lite build of the three miniatures."""
+    root = shared_folder(tmp_path_factory) / "lite-build"
+    built = root / "built"
+    root.mkdir(exist_ok=True)
+    with FileLock(root / "lock"):
+        if not built.exists():
+            ran = _with_home(root / "home", "build", "--data", root / "data", "--version", VERSION, *datasets(THREE))
+            assert ran.code == 0, ran.err
+            (root / "stdout").write_text(ran.out)
+            (root / "stderr").write_text(ran.err)
+            built.touch()
+    return Built(root / "data", root / "home", (root / "stdout").read_text(), (root / "stderr").read_text())
+
+
+def _with_home(home: Path, *words: object) -> Ran:
+    before = os.environ.get("READBENCH_HOME")
+    os.environ["READBENCH_HOME"] = str(home)
+    try:
+        return readbench(*words)
+    finally:
+        if before is None:
+            del os.environ["READBENCH_HOME"]
+        else:
+            os.environ["READBENCH_HOME"] = before
+
+
+def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A mirror of the three miniatures: what people would have downloaded. Copy it before changing it."""
+    root = shared_folder(tmp_path_factory) / "lite-mirror"
+    root.mkdir(exist_ok=True)
+    with FileLock(root / "lock"):
+        if not (root / "mirror").exists():
+            for name in THREE:
+                sources.miniature(name)(root / "beside" / name, MINIATURE_SEED)
+            (root / "beside").rename(root / "mirror")
+    return root / "mirror"
+
+
+def tree(folder: Path) -> dict[str, str]:
+    """SHA-256 of every file below a folder, by relative path."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def leftovers(data: Path) -> list[str]:
+    """Names of half-made things below a data root."""
+    marks = (".part", ".tmp")
+    hidden = (".building-", ".replaced-", ".publishing-", ".writing-")
+    return sorted(
+        path.relative_to(data).as_posix()
+        for path in data.rglob("*")
+        if path.name.endswith(marks) or path.name.startswith(hidden)
+    )
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
+    """A file system of a fixed size mounted on ``folder``; a skip that says why where mounting is not allowed."""
+    import subprocess
+
+    folder.mkdir(parents=True, exist_ok=True)
+    options = f"size={kilobytes}k"
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=False)

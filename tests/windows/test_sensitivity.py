@@ -1,0 +1,95 @@
+"""The sweep counts the windows whose class changes, on evidence whose windows can be counted by hand."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+
+from readbench_data.recordings.curation import Curation, curate
+from readbench_data.recordings.recording import Event, Evidence, Recording, UnitSpans
+from readbench_data.recordings.shards import SegmentWriter, iter_evidence, iter_segments
+from readbench_data.windows.labeling import LabelMap, Rule
+from readbench_data.windows.sensitivity import CHANGES, Variant, sweep
+
+LABELS = LabelMap({"f": "Fault", "g": "Other"})
+
+
+def shard(evidence: Evidence, steps: int, unit: str | UnitSpans = "u") -> io.BytesIO:
+    stream = io.BytesIO()
+    values = np.arange(2 * steps, dtype=np.float32).reshape(steps, 2)
+    with SegmentWriter(stream) as writer:
+        for segment in curate(Recording("r", values, ("a", "b"), evidence, unit, "r.csv", "0" * 64), Curation()):
+            writer.write(segment)
+    stream.seek(0)
+    return stream
+
+
+def swept(evidence: Evidence, steps: int, rule: Rule, length: int | None, stride: int | None) -> dict[str, Variant]:
+    return {v.setting: v for v in sweep(shard(evidence, steps), LABELS, rule, length, stride)}
+
+
+def changes(variant: Variant) -> dict[str, int]:
+    return {name: n for name, n in zip(CHANGES, variant.changes, strict=True) if n}
+
+
+def test_coverage_decides_short_faults() -> None:
+    # Windows of 10 steps. The event [6, 16) has 4 of its 10 steps in the first window and 6 in the second; [26, 32)
+    # has 4 of its 6 in the third and 2 in the fourth.
+    events = Evidence.events([Event("f", 6, 16, "1"), Event("g", 26, 32, "2")])
+    found = swept(events, 40, Rule("short_fault"), 10, None)
+    # In force: dropped as mixed, Fault (6 of 10 steps), Other (4 of 6 of the event), dropped as mixed.
+    assert found["coverage 0.75"].compared == 4
+    assert changes(found["coverage 0.75"]) == {"class to dropped": 1}
+    assert changes(found["coverage 0.25"]) == {"dropped to class": 2}
+    # The first has 6 of 10 steps normal, the fourth 8 of 10: half is enough for both, nine tenths for neither.
+    assert changes(found["normal_purity 0.9"]) == {}
+    assert changes(found["normal_purity 0.5"]) == {"dropped to class": 2}
+
+
+def test_a_tie_with_normal_goes_to_the_fault() -> None:
+    codes = np.array([0] * 5 + [1] * 5 + [1] * 10)
+    dense = Evidence.dense(codes, {0: "normal", 1: "f"})
+    found = swept(dense, 20, Rule("majority"), 10, None)
+    assert changes(found["tie with Normal: to Normal"]) == {"class to dropped": 1}
+    assert "coverage 0.25" not in found
+
+
+def test_length_at_the_same_centre_and_stride_by_the_nearest_window() -> None:
+    codes = np.array([0] * 10 + [1] * 6 + [0] * 14)
+    dense = Evidence.dense(codes, {0: "normal", 1: "f"})
+    found = swept(dense, 30, Rule("majority"), 10, None)
+    # In force: Normal, Fault, Normal. [2, 7) is normal, [12, 17) has 4 fault steps of 5, [22, 27) is normal.
+    assert found["length 5 (half)"].windows == 3
+    assert changes(found["length 5 (half)"]) == {}
+    # Twenty steps: [0, 20) has 6 fault steps of 20, so it is mixed; so have [5, 25) and [10, 30).
+    assert changes(found["length 20 (twice)"]) == {"class to dropped": 3}
+    # Every five steps: [0,10) Normal, [5,15) 5 of 10 a tie for the fault, [10,20) Fault, [15,25) mixed, [20,30) Normal.
+    assert found["stride 5 (half)"].compared == 5
+    assert changes(found["stride 5 (half)"]) == {"Normal to fault": 1, "class to dropped": 1}
+    assert (found["stride 20 (twice)"].compared, found["stride 20 (twice)"].changed) == (2, 0)
+
+
+def test_a_window_across_two_units_has_no_class() -> None:
+    dense = Evidence.dense(np.zeros(20, int), {0: "normal"})
+    spans = UnitSpans((0, 8), ("a", "b"))
+    found = {v.setting: v for v in sweep(shard(dense, 20, spans), LABELS, Rule("majority"), 10, None)}
+    # [0, 10) crosses at 8; at half the length [2, 7) does not.
+    assert changes(found["length 5 (half)"]) == {"dropped to class": 1}
+
+
+def test_windows_of_the_source_have_nothing_to_vary() -> None:
+    assert swept(Evidence.native("f", 12), 12, Rule("native"), None, None) == {}
+
+
+def test_evidence_is_read_without_values() -> None:
+    stream = shard(Evidence.events([Event("f", 3, 9, "1", "a", ("a",))]), 30, UnitSpans((0, 8), ("a", "b")))
+    whole = next(iter_segments(stream))
+    light = next(iter_evidence(stream))
+    assert (light.evidence, light.unit, light.steps, light.channels) == (
+        whole.evidence,
+        whole.unit,
+        whole.steps,
+        whole.channels,
+    )
+    assert light.values.strides == (0, 0), "no memory for values"
