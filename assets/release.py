@@ -140,7 +140,7 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
     from readbench_data.hub import publication
     from readbench_data.hub.address import parse_target
 
-    wish = publication.Wish(
+    request = publication.PublishRequest(
         release_folder(workspace),
         parse_target(config.to),
         private=config.private,
@@ -149,11 +149,12 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
         with_unlicensed=tuple(config.with_unlicensed),
     )
 
-    def say(line: str) -> None:
+    def progress(line: str) -> None:
         report(f"published: {line}")
 
-    with publication.prepared(wish, sources.all_sources(), workspace.store, workspace.cache, say=say) as ready:
-        receipt = publication.publish(wish, ready, workspace.store, say=say)
+    store, cache = workspace.store, workspace.cache
+    with publication.prepared(request, sources.all_sources(), store, cache, report=progress) as ready:
+        receipt = publication.publish(request, ready, store, report=progress)
     shown = {key: receipt[key] for key in ("target", "commit", "unchanged")}
     return {**shown, "left_out": dg.MetadataValue.json(receipt["left_out"])}
 

@@ -1,4 +1,4 @@
-"""``readbench build``: the lanes one by one, then the release, its local publication and its scores."""
+"""``readbench build``: runs the lanes one by one, then builds the release, publishes it locally and evaluates it."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ EPILOG = """\b
 Examples:
   readbench build                                 a lite release of all datasets from miniatures, offline
   readbench build --mirror /data/originals        the full release from original files
-  readbench build --mirror DIR --dataset mit_bih  one dataset; the others that are built are reused
+  readbench build --mirror DIR --dataset mit_bih  one dataset; datasets that are already built are reused
   readbench build --set seed=7 --version 0.2.0    another seed, another version
-A second run of the same command does only what is missing, also after a crash.
+Run the same command again to resume, also after a crash: it builds only what is missing.
 """
 
 
 @click.command(epilog=EPILOG)
 @click.option("--profile", type=click.Choice(["lite", "full"]), help="lite by default, full by default with --mirror.")
 @dataset_option
-@click.option("--mirror", metavar="DIR_OR_URL", help="One folder a dataset with its original files, read in place.")
+@click.option("--mirror", metavar="DIR_OR_URL", help="One folder per dataset with its original files; read in place.")
 @click.option(
     "--origin",
     type=click.Choice(["miniature", "download", "mirror"]),
-    help="Where original files come from; by default the mirror if named, else miniatures (lite) or downloads (full).",
+    help="Where original files come from; default: the mirror if given, else miniatures (lite) or downloads (full).",
 )
 @data_option
-@click.option("--version", "version", metavar="V", help="Version of the release; by default the project's own.")
-@click.option("--pool", is_flag=True, help="Also write every kept window, not only the drawn ones.")
+@click.option("--version", "version", metavar="V", help="Version of the release; default: the version of this project.")
+@click.option("--pool", is_flag=True, help="Also write the pool: every retained window, not only the selected ones.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting, such as seed=7 or hai.stride=64."
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting, such as seed=7 or hai.stride=64."
 )
 @click.option("--seed", type=int, help="Short for --set seed=N.")
 @click.option("--config", "config_file", metavar="FILE", help="A TOML file of settings.")
@@ -53,9 +53,9 @@ A second run of the same command does only what is missing, also after a crash.
 @click.option(
     "--data-docs",
     is_flag=True,
-    help="Also write the quality checks as Data Docs and the audit pages, below docs/ in the data root.",
+    help="Also write the quality checks as Data Docs and the audit pages, to docs/ in the data root.",
 )
-@click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed, and go on.")
+@click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed and continue with the others.")
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
@@ -111,7 +111,7 @@ def build(
 
 
 def _data_docs(workspace: Workspace, names: list[str]) -> None:
-    """Data Docs of what was built, and the audit pages of the release, in a local folder."""
+    """Write the Data Docs of the built datasets and the audit pages of the release into a local folder."""
     import sources
     from assets.evaluation import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
@@ -136,7 +136,7 @@ def _data_docs(workspace: Workspace, names: list[str]) -> None:
 
 @contextmanager
 def _locked(data: str) -> Iterator[None]:
-    """One build at a time in a local data root."""
+    """Hold the lock that allows one build at a time in a local data root."""
     from filelock import FileLock, Timeout
 
     store = open_store(data)
@@ -158,7 +158,7 @@ def _locked(data: str) -> Iterator[None]:
 
 @contextmanager
 def _instance(data: str) -> Iterator[dg.DagsterInstance]:
-    """The Dagster instance that ``make ui`` shows, in READBENCH_HOME."""
+    """Open the Dagster instance in READBENCH_HOME, which ``make ui`` shows."""
     from assets.instance import open_instance
 
     with open_instance(data) as instance:
@@ -187,7 +187,7 @@ def _run_lanes(
     if not any(status["status"] == "ok" for status in ended.values()):
         reasons = "; ".join(f"{name}: {status['reason']}" for name, status in ended.items())
         raise ReadbenchError(
-            f"none of the datasets asked for has data ({reasons}): `readbench sources` says how to get them"
+            f"none of the selected datasets has data ({reasons}): `readbench sources` shows how to get them"
         )
 
 
@@ -200,7 +200,7 @@ def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> N
 
 
 def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> None:
-    """Run a job in this process; an error comes out as it was raised."""
+    """Run a job in this process; its errors are raised unchanged."""
     definitions.resolve_job_def(job).execute_in_process(
         instance=instance,
         raise_on_error=True,
@@ -210,7 +210,7 @@ def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance
 
 @contextmanager
 def _shown(title: str) -> Iterator[Any]:
-    """Progress of one run on stderr: a moving line on a terminal, a line at the end elsewhere."""
+    """Show the progress of one run on stderr: an updating line on a terminal, otherwise one line at the end."""
     from assets.progress import listen
 
     began = time.monotonic()

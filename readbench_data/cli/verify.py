@@ -1,4 +1,4 @@
-"""``readbench verify``: checksums, schema, invariants and leaks of a release; on request a rebuild from sources."""
+"""``readbench verify``: checks checksums, schema, invariants and leaks of a release; optionally rebuilds it."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   readbench verify data/release/0.1.0-lite
-  readbench verify data/release/0.1.0-lite --rebuild                    from miniatures, in a passing folder
+  readbench verify data/release/0.1.0-lite --rebuild                    from miniatures, in a temporary folder
   readbench verify data/release/0.1.0 --rebuild --mirror /data/originals
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("release", metavar="RELEASE")
-@click.option("--rebuild", "again", is_flag=True, help="Build it again from original files and compare every byte.")
-@click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: original files of datasets read from a mirror.")
+@click.option("--rebuild", "again", is_flag=True, help="Rebuild it from the original files and compare every byte.")
+@click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: the mirror of datasets built from one.")
 def verify(release: str, again: bool, mirror: str | None) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
-    corpus. Exit 1 on any breach; near duplicates are told as warnings. That the values themselves are the sources' own
-    is proved only by --rebuild.
+    corpus. Exit 1 if a check fails; near duplicates are reported as warnings. Only --rebuild proves that the values
+    match the original files.
     """
     import sources
     from readbench_data.release.code import release_code
@@ -58,7 +58,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
         raise ReadbenchError(
             f"{release}: {counted(len(problems), 'breach', 'breaches')} in release {report.version}: build it again"
         )
-    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all sound")
+    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all checks passed")
     if again:
         _rebuild(Path(release).absolute(), mirror)
 
@@ -72,8 +72,10 @@ def _require_no_mirror(release: Path) -> None:
 
 
 def _leaks(release: Path, report: Report) -> list[str]:
-    """Sure leaks in words; the others are told as warnings. A dataset with a file that is not there or cannot be read
-    has been told of by the other checks."""
+    """Return one message per blocking leak and print the advisory ones as warnings.
+
+    A dataset with a missing or unreadable file is skipped; the other checks have reported it.
+    """
     from readbench_data.leakage.facts import from_release
     from readbench_data.leakage.leaks import find_leaks
     from readbench_data.release import layout
@@ -88,11 +90,11 @@ def _leaks(release: Path, report: Report) -> list[str]:
         if dataset["status"] != "ok" or any(path.startswith(own) for path in unusable):
             continue
         for finding in find_leaks(from_release(release, name)).findings:
-            told = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
+            message = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
             if finding.count and finding.sure:
-                problems.append(told)
+                problems.append(message)
             elif finding.count and finding.kind in ("same_shape_across", "near_duplicate_across"):
-                click.echo(f"warning: {told}", err=True)
+                click.echo(f"warning: {message}", err=True)
     return problems
 
 
@@ -121,8 +123,8 @@ def _rebuild(release: Path, mirror: str | None) -> None:
         what = "content" if found.content else "bytes, though not in content"
         note = f"; {found.note}" if found.note else ""
         files = counted(len(found.bytes), "file")
-        raise ReadbenchError(f"{release}: not what a rebuild makes in {what}: {files}: {shown}{note}")
-    click.echo(f"built again from original files: {counted(found.files, 'file')}, the same to the last byte")
+        raise ReadbenchError(f"{release}: differs from a rebuild in {what}: {files}: {shown}{note}")
+    click.echo(f"rebuilt from original files: {counted(found.files, 'file')}, byte-for-byte identical")
 
 
 def _lane(

@@ -1,7 +1,7 @@
-"""What of a release is published: a view of it without the datasets nobody may pass on.
+"""The publishable view of a release: everything except datasets that may not be redistributed.
 
-A release folder is never changed. The view is a folder beside it with links to the same Parquet files and with its
-own manifest, composition, card, Croissant description and changelog, so that it verifies by itself.
+The release folder is never changed. The view is a second folder with links to the same Parquet files and with its own
+manifest, composition, card, Croissant description and changelog, so that `readbench verify` accepts it by itself.
 """
 
 from __future__ import annotations
@@ -28,33 +28,35 @@ CHANGELOG = "CHANGELOG.md"
 
 @dataclass(frozen=True)
 class Changes:
-    """What is new since the version before: its tag, the words for people, and its own changelog."""
+    """What changed since the previous version: that version's tag, a Markdown summary, and its changelog."""
 
     since: str
-    words: str
+    summary: str
     older: str = ""
 
 
 def withheld(manifest: Mapping[str, Any], sources: Mapping[str, Source], allowed: Iterable[str]) -> dict[str, str]:
-    """Datasets of a release that nobody may pass on, with the reason; ``allowed`` are published all the same.
+    """Return the datasets that may not be redistributed, each with the reason; ``allowed`` are published anyway.
 
-    Raises ``ReadbenchError`` where nothing is left or ``allowed`` names a dataset that needs no such setting.
+    Raises ``ReadbenchError`` if no dataset is left, or if ``allowed`` names a dataset whose licence permits it.
     """
     built = [name for name, dataset in manifest["datasets"].items() if dataset["status"] == "ok"]
     barred = {n: sources[n].licence.name for n in built if not sources[n].licence.redistributable}
     allowed = set(allowed)
     if needless := sorted(allowed - set(barred)):
         known = ", ".join(sorted(barred)) or "none here"
-        raise ReadbenchError(f"{SETTING} {needless[0]}: it is for datasets without a licence to pass on ({known})")
+        raise ReadbenchError(
+            f"{SETTING} {needless[0]}: only for datasets without a licence that permits redistribution ({known})"
+        )
     out = {
-        name: f"left out of what is published, as no licence allows it to be passed on ({licence})"
+        name: f"not published, because no licence permits redistributing it ({licence})"
         for name, licence in barred.items()
         if name not in allowed
     }
     if len(out) == len(built):
         raise ReadbenchError(
-            f"nothing may be published: no licence allows {', '.join(sorted(out))} to be passed on; who has the right "
-            f"to says so with {SETTING} {min(out, default='NAME')}"
+            f"nothing to publish: no licence permits redistributing {', '.join(sorted(out))}; if you have the owner's "
+            f"consent, add {SETTING} {min(out, default='NAME')}"
         )
     return out
 
@@ -95,7 +97,7 @@ def make_view(
     files[layout.COMPOSITION] = _write(into, layout.COMPOSITION, json_bytes(composition))
     files[CHANGELOG] = _write(into, CHANGELOG, changelog(manifest, changes).encode())
     files[layout.CROISSANT] = _write(into, layout.CROISSANT, json_bytes(croissant(manifest, sources)))
-    since = None if changes is None else (changes.since, changes.words)
+    since = None if changes is None else (changes.since, changes.summary)
     text = card(manifest, composition, dict(sources), published, since)
     files[layout.CARD] = _write(into, layout.CARD, text.encode())
     manifest["files"] = dict(sorted(files.items()))
@@ -104,18 +106,18 @@ def make_view(
 
 
 def changelog(manifest: Mapping[str, Any], changes: Changes | None) -> str:
-    """The changelog that travels with the data: this version on top of those before it."""
-    head = "# Changelog\n\nOne section a published version, the newest first.\n"
+    """Return the changelog that is published with the data: this version on top of the earlier ones."""
+    head = "# Changelog\n\nOne section per published version, newest first.\n"
     version = manifest["version"]
     if changes is None:
         return f"{head}\n## {version}\n\nFirst published version.\n"
     older = changes.older.split("\n## ", 1)
     rest = f"\n## {older[1]}" if len(older) == 2 else ""
-    return f"{head}\n## {version}\n\nSince {changes.since}:\n\n{changes.words.strip()}\n{rest}"
+    return f"{head}\n## {version}\n\nSince {changes.since}:\n\n{changes.summary.strip()}\n{rest}"
 
 
 def _link(source: Path, target: Path) -> None:
-    """The same bytes under another name: a link, so that a view costs no space."""
+    """Link a file into the view, so that the view needs no disk space."""
     target.parent.mkdir(parents=True, exist_ok=True)
     os.symlink(source.resolve(), target)
 

@@ -1,4 +1,4 @@
-"""``readbench audit``, ``diff`` and ``verify --rebuild`` as a person uses them."""
+"""``readbench audit``, ``diff`` and ``verify --rebuild`` from the command line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def windows(lite: Built, name: str, wanted: pl.Expr) -> pl.DataFrame:
     return pl.read_parquet(lite.release / "audit" / f"{name}.parquet").filter(wanted)
 
 
-def test_an_entry_tells_its_votes_before_and_after_merging_its_side_and_its_draw(lite: Built) -> None:
+def test_the_audit_of_an_entry_shows_votes_side_and_selection(lite: Built) -> None:
     faults = windows(lite, "petrobras_3w", pl.col("outcome") == "corpus")
     mixed = faults.filter((pl.col("votes").list.len() > 1) & (pl.col("class_label") != "Normal"))
     row = mixed.row(0, named=True)
@@ -70,7 +70,7 @@ def test_json_has_everything(lite: Built) -> None:
 
 
 def test_filled_and_masked_channels_are_named(lite: Built) -> None:
-    """Two sums that must agree: cells by channel from the recordings, and the share that the audit table has."""
+    """The cells per channel from the recordings add up to the share and the count in the audit table."""
     seen = 0
     for name in THREE:
         for row in windows(lite, name, pl.col("filled_fraction") > 0)[::3].iter_rows(named=True):
@@ -89,7 +89,7 @@ def test_filled_and_masked_channels_are_named(lite: Built) -> None:
     assert seen
 
 
-def test_without_the_lane_the_release_still_tells(lite: Built, tmp_path: Path) -> None:
+def test_the_audit_works_without_the_lane(lite: Built, tmp_path: Path) -> None:
     row = windows(lite, "mit_bih", pl.col("outcome") == "query").row(0, named=True)
     at = ("--release", lite.release, "--data", tmp_path)
     ran = readbench("audit", row["entry_id"], *at, "--plot", tmp_path / "a.png")
@@ -110,7 +110,7 @@ def test_a_plot_of_a_dropped_window(lite: Built, tmp_path: Path) -> None:
 
 
 class Page(HTMLParser):
-    """What a reader without eyes or mouse needs of a page."""
+    """The tags of a page, to check what screen readers and keyboard users need."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ def pages(lite: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     ran = readbench("audit", "--html", folder, "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == f"written: {folder / 'index.html'} and 3 pages beside it\n"
+    assert ran.out == f"written: {folder / 'index.html'} and 3 pages in the same folder\n"
     return folder
 
 
@@ -168,54 +168,54 @@ def test_the_page_counts_what_the_audit_table_holds(pages: Path, lite: Built) ->
     assert len({v["class_label"] for v in votes}) > 1, "a borderline window has more than one class in it"
 
 
-def test_channels_are_counted_as_curation_counted_them(pages: Path, lite: Built, tmp_path: Path) -> None:
+def test_counts_per_channel_equal_those_of_curation(pages: Path, lite: Built, tmp_path: Path) -> None:
     store = Store(str(lite.data))
     for name, measure, total in (
         ("petrobras_3w", "removed", "removed_channels"),
         ("ctsr", "filled", "filled_cells"),
         ("mit_bih", "missing", "filled_cells"),
     ):
-        told = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
+        shown = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
         record = Stage(store, name, "recordings").current()
         assert record is not None
-        assert sum(c[measure] for c in told["channels"]) == record["counts"][total], name
-        assert told["considered"] == sum(told["outcomes"].values())
+        assert sum(c[measure] for c in shown["channels"]) == record["counts"][total], name
+        assert shown["considered"] == sum(shown["outcomes"].values())
         page = (pages / f"{name}.html").read_text()
-        first = told["channels"][0]
+        first = shown["channels"][0]
         assert re.search(rf"<td>{re.escape(first['channel'])}</td><td class=.n.>{first['recordings']:,}</td>", page)
     text = readbench("audit", "--dataset", "petrobras_3w", "--data", lite.data).out
-    assert re.search(r"^P-PDG +[\d.]+ % +[\d.]+ % +0 %$", text, re.MULTILINE), "3W drops rows, it fills nothing"
+    assert re.search(r"^P-PDG +[\d.]+ % +[\d.]+ % +0 %$", text, re.MULTILINE), "3W drops rows and fills no values"
     away = ("--release", lite.release, "--data", tmp_path)
     assert json.loads(readbench("audit", "--dataset", "ctsr", "--json", *away).out)["channels"] is None
 
 
 def test_json_of_a_dataset_has_all_that_its_page_shows(pages: Path, lite: Built, tmp_path: Path) -> None:
     def refuse(name: str) -> float:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
-    told = json.loads(
+    shown = json.loads(
         readbench("audit", "--dataset", "mit_bih", "--json", "--data", lite.data).out, parse_constant=refuse
     )
     page = (pages / "mit_bih.html").read_text()
     audit = windows(lite, "mit_bih", pl.lit(True))
-    assert {leak["kind"] for leak in told["leaks"]} == set(KINDS)
-    for leak in told["leaks"]:
+    assert {leak["kind"] for leak in shown["leaks"]} == set(KINDS)
+    for leak in shown["leaks"]:
         assert leak["blocking"] == KINDS[leak["kind"]][0]
         sure = "yes" if leak["blocking"] else "no"
         assert f'<td class="n">{leak["count"]:,}</td><td>{leak["what"]}</td><td>{sure}</td>' in page
         assert len(leak["examples"]) <= leak["count"]
-    for shortcut in told["shortcuts"]:
+    for shortcut in shown["shortcuts"]:
         assert f"<td>{shortcut['trait']}</td><td>{shortcut['says']}</td>" in page
         assert 0 <= shortcut["ndcg"] <= 1
-    assert told["sensitivity"], "the lane is here"
-    for variant in told["sensitivity"]:
+    assert shown["sensitivity"], "the lane is in the data root"
+    for variant in shown["sensitivity"]:
         assert variant["changed"] == sum(variant["changes"].values()) <= variant["compared"]
         assert f'<td>{variant["setting"]}</td><td class="n">{variant["windows"]:,}</td>' in page
-    assert sum(u["windows"] for u in told["units"]) == audit.height
-    assert {u["unit"] for u in told["units"]} == set(audit["unit"])
-    assert all(u["dropped"] + u["normal"] + u["faults"] == u["windows"] for u in told["units"])
-    assert sum(told["purity"].values()) == audit["majority_share"].drop_nulls().len()
-    closest = told["borderline"]["closest"]
+    assert sum(u["windows"] for u in shown["units"]) == audit.height
+    assert {u["unit"] for u in shown["units"]} == set(audit["unit"])
+    assert all(u["dropped"] + u["normal"] + u["faults"] == u["windows"] for u in shown["units"])
+    assert sum(shown["purity"].values()) == audit["majority_share"].drop_nulls().len()
+    closest = shown["borderline"]["closest"]
     assert closest[0]["entry_id"] in page
     assert [w["margin"] for w in closest] == sorted(w["margin"] for w in closest)
     for window in closest:
@@ -238,7 +238,7 @@ def test_equal_borderline_windows_are_listed_three_times_and_counted() -> None:
     assert found["alike"].to_list() == [9, 9, 9, 1, 1]
 
 
-def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Path, lite: Built) -> None:
+def test_long_tables_are_collapsed_and_the_page_shows_how_to_list_all_units(pages: Path, lite: Built) -> None:
     assert "<details>" not in long_table("Few", ["a"], [[1]] * 12)
     assert long_table("Many", ["a"], [[1]] * 13).startswith("<details><summary>Many (13 rows)</summary><div ")
     for name in THREE:
@@ -250,22 +250,22 @@ def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Pa
         assert '<th scope="col">next class</th>' in text or "Every labelled window is pure" in text
 
 
-def test_the_index_says_how_much_is_a_miniature_and_breaks_long_names() -> None:
-    def told(*origins: str) -> str:
+def test_the_index_shows_how_much_is_a_miniature_and_breaks_long_names() -> None:
+    def index(*origins: str) -> str:
         rule, outcomes = {"name": "majority"}, {"query": 1, "corpus": 2, "dropped": 3}
         one = {"status": "ok", "rule": rule, "outcomes": outcomes}
         datasets = {f"a_long_name_{i}": {**one, "origin": origin} for i, origin in enumerate(origins)}
         none = {"status": "no_data", "reason": None}
         return index_page({"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}})
 
-    assert "All of it is built from miniatures" in told("miniature", "miniature")
-    assert "Some of it is built from miniatures" in told("miniature", "mirror")
-    assert "miniatures" not in told("mirror")
-    assert "miniatures" not in told()
-    assert 'href="a_long_name_0.html">a_<wbr>long_<wbr>name_<wbr>0</a>' in told("mirror")
+    assert "All of it is built from miniatures" in index("miniature", "miniature")
+    assert "Some of it is built from miniatures" in index("miniature", "mirror")
+    assert "miniatures" not in index("mirror")
+    assert "miniatures" not in index()
+    assert 'href="a_long_name_0.html">a_<wbr>long_<wbr>name_<wbr>0</a>' in index("mirror")
 
 
-def test_the_index_links_every_page_and_names_what_has_no_data(pages: Path) -> None:
+def test_the_index_links_every_page_and_names_datasets_without_data(pages: Path) -> None:
     text = (pages / "index.html").read_text()
     for name in THREE:
         assert f'href="{name}.html"' in text
@@ -301,7 +301,7 @@ def test_contrast_of_every_text_colour() -> None:
         ("abcdef12", "--html", "x.html"),
     ],
 )
-def test_options_that_do_not_fit_each_other(lite: Built, words: tuple[str, ...]) -> None:
+def test_options_that_exclude_each_other(lite: Built, words: tuple[str, ...]) -> None:
     assert readbench("audit", *words, "--data", lite.data).code == 2
 
 
@@ -333,10 +333,10 @@ def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:
     assert readbench("diff", built.VERSION, "7.7.7", "--data", data).code == 1
 
 
-def test_a_release_is_built_again_to_the_last_byte(lite: Built) -> None:
+def test_a_rebuild_is_byte_for_byte_identical(lite: Built) -> None:
     ran = readbench("verify", lite.release, "--rebuild")
     assert ran.code == 0, ran.err
-    assert "the same to the last byte" in ran.out
+    assert "byte-for-byte identical" in ran.out
 
 
 def test_a_rebuild_that_differs_names_the_files(lite: Built, tmp_path: Path) -> None:
@@ -352,10 +352,10 @@ def test_a_rebuild_that_differs_names_the_files(lite: Built, tmp_path: Path) -> 
     (release / "manifest.json").write_text(json.dumps(manifest))
     ran = readbench("verify", release, "--rebuild")
     assert ran.code == 1
-    assert f"not what a rebuild makes in bytes, though not in content: 1 file: {path}" in ran.err
+    assert f"differs from a rebuild in bytes, though not in content: 1 file: {path}" in ran.err
 
 
-def test_rebuild_needs_the_mirror_a_release_came_from(lite: Built, tmp_path: Path) -> None:
+def test_rebuild_needs_the_mirror_that_a_release_was_built_from(lite: Built, tmp_path: Path) -> None:
     release = tmp_path / "release"
     shutil.copytree(lite.release, release)
     text = (release / "manifest.json").read_text()

@@ -81,16 +81,16 @@ def test_verify_contradicts_a_forged_value_and_changed_files(noise: Path, claime
     forge(claimed, lambda r: r["results"][3].update(value=0.999))
     found = verify(claimed, noise, QUICK)
     assert len(found) == 1
-    assert found[0].endswith("results.json says 0.999")
+    assert found[0].endswith("results.json has 0.999")
     (claimed / "method.py").write_text((claimed / "method.py").read_text() + "# changed\n")
     assert "the files are not those" in verify(claimed, noise, QUICK)[0]
 
 
 def test_verify_contradicts_values_without_data_and_other_data(noise: Path, claimed: Path) -> None:
     forge(claimed, lambda r: r["results"].append({**r["results"][0], "dataset": "hai", "value": 1.0}))
-    assert verify(claimed, noise, QUICK) == ["hai: results.json has values of it and does not say on which data"]
+    assert verify(claimed, noise, QUICK) == ["hai: results.json has values for it but not the hash of its data"]
     forge(claimed, lambda r: r["datasets"].update(noise="0" * 64))
-    assert "noise: results.json was made on other data" in verify(claimed, noise, QUICK)
+    assert "noise: results.json was computed on other data" in verify(claimed, noise, QUICK)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_answers_that_follow_the_order_of_the_corpus_are_named(noise: Path, tmp_
     rows = run(folder, noise, tmp_path / "out", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}, rows["reason"][0]
     found = verify(folder, noise, QUICK)
-    assert any("the answers depend on the order of the corpus, so let ties" in line for line in found), found
+    assert any("the answers depend on the order of the corpus: decide ties" in line for line in found), found
 
 
 def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ BAD = {
         "n = 0\ndef rank(q, c):\n    global n\n    n += 1\n    assert n < 7, 'seven'\n    return list(range(len(c)))",
         "query 7 of 15: AssertionError: seven",
     ),
-    "loop": ("def rank(q, c):\n    while True: pass", "query 1 of 15: time limit of 1 s is over"),
+    "loop": ("def rank(q, c):\n    while True: pass", "query 1 of 15: time limit of 1 s exceeded"),
     "memory": ("import numpy\ndef rank(q, c): return numpy.ones(10**11 // 8 * 8, 'u1').tolist()", "limit 4 GiB"),
     "death": ("import os\ndef rank(q, c): os.kill(os.getpid(), 9); os._exit(3)", "the process died"),
 }
@@ -244,6 +244,6 @@ def test_hung_or_dying_methods_are_ended_without_isolation_too(
     method = "import os\ndef rank(q, c):\n    if os.fork() == 0: os.setsid()\n    while True: pass"
     hung = submission(tmp_path / "a", method)
     rows = run(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
-    assert "time limit of 1 s is over" in rows["reason"][0]
+    assert "time limit of 1 s exceeded" in rows["reason"][0]
     dead = submission(tmp_path / "b", "import os\ndef rank(q, c): os._exit(3)")
     assert "exit code 3" in run(dead, noise, tmp_path / "out", limits=QUICK).rows["reason"][0]

@@ -214,7 +214,7 @@ def test_a_dataset_folder_with_nothing_in_it_is_no_data(kind: str, mirror: Path,
     ran = built.readbench("build", "--data", tmp_path / "data", "--mirror", mirror, "--dataset", "mit_bih")
     assert ran.code == 1
     assert ran.error == (
-        f"readbench: none of the datasets asked for has data (mit_bih: {reason}): "
-        "`readbench sources` says how to get them"
+        f"readbench: none of the selected datasets has data (mit_bih: {reason}): "
+        "`readbench sources` shows how to get them"
     )
     assert not (tmp_path / "data" / "release").exists()

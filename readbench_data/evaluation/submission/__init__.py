@@ -1,4 +1,4 @@
-"""Submissions: a method of your own in a folder, run in a jail against labels it cannot see."""
+"""Submissions: a folder with a method of your own, which the harness runs in a sandbox without access to the labels."""
 
 from readbench_data.evaluation.submission.export import export
 from readbench_data.evaluation.submission.guard import Limits

@@ -1,7 +1,7 @@
-"""A version that stands at the target already: is it this release?
+"""Checks whether a version already at the target is the same release.
 
-What a version says of the versions before it (card, changelog) was true on the day it was published. Whether the same
-release is published again is therefore asked of everything else; its words are then those that stand there.
+The card and the changelog of a version describe the versions before it, as known on the day it was published. The
+comparison therefore ignores them; if everything else is equal, the published card and changelog are kept.
 """
 
 from __future__ import annotations
@@ -9,38 +9,38 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from readbench_data.hub.address import Target
-from readbench_data.hub.attempts import patiently, silent
 from readbench_data.hub.client import Hub, quiet
-from readbench_data.hub.patience import Patience
-from readbench_data.hub.stores import open_target, reached
+from readbench_data.hub.retries import Progress, no_report, with_retries
+from readbench_data.hub.retry_policy import RetryPolicy
+from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
 
 PROSE = (layout.CARD, CHANGELOG, layout.CROISSANT)
-"""Files that are written anew for each target and each day, from all the others."""
+"""Files that are written for each target and publication from the other files."""
 
 
-def as_published(
+def adopt_published(
     target: Target,
     tag: str,
     view: Path,
     made: dict[str, Any],
     endpoint: str | None = None,
-    patience: Patience | None = None,
-    say: Callable[[str], None] = silent,
+    policy: RetryPolicy | None = None,
+    report: Progress = no_report,
 ) -> dict[str, Any] | None:
-    """Give ``view`` (of manifest ``made``) the prose and the manifest of the published ``tag`` if all else is the same.
+    """Copy prose and manifest of the published ``tag`` into ``view`` if everything else is equal.
 
-    The published manifest; None, and nothing changed, where anything else differs or what stands there is not whole.
+    ``made``: the manifest of ``view``. Returns the published manifest; returns None, and changes nothing, if any other
+    content differs or the published version is incomplete.
     """
-    with tempfile.TemporaryDirectory(prefix="readbench-standing-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="readbench-published-") as temporary:
         there = Path(temporary)
-        _fetch(target, tag, there, endpoint, patience, say)
+        _fetch(target, tag, there, endpoint, policy, report)
         try:
             manifest: dict[str, Any] = json.loads((there / layout.MANIFEST).read_text(encoding="utf-8"))
             if _without_prose(manifest) != _without_prose(made):
@@ -49,7 +49,7 @@ def as_published(
             if any(hashlib.sha256(text).hexdigest() != manifest["files"][p]["sha256"] for p, text in prose.items()):
                 return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # no manifest of ours, or its files are not there: it is other content
+            return None  # not a manifest of a release, or its files are missing: other content
         for path, text in (prose | {layout.MANIFEST: (there / layout.MANIFEST).read_bytes()}).items():
             (view / path).write_bytes(text)
     return manifest
@@ -64,18 +64,18 @@ def _fetch(
     tag: str,
     folder: Path,
     endpoint: str | None,
-    patience: Patience | None,
-    say: Callable[[str], None],
+    policy: RetryPolicy | None,
+    report: Progress,
 ) -> None:
-    """The manifest and the prose of a published version, as far as they are there."""
-    names, doing = (layout.MANIFEST, *PROSE), f"looking at {tag}"
+    """Fetch the manifest and the prose of a published version; missing files are skipped."""
+    names, action = (layout.MANIFEST, *PROSE), f"reading {tag}"
     if target.on_hub:
         hub = Hub(target.name, endpoint)
         with quiet(bars=False):
-            patiently(hub, lambda: hub.fetch(hub.commit_id(tag), names, folder), patience, say, doing)
+            with_retries(hub, lambda: hub.fetch(hub.commit_id(tag), names, folder), policy, report, action)
         return
     store = open_target(target, endpoint)
-    with reached(store, doing):
+    with target_errors(store, action):
         for name in names:
             if store.exists(f"{tag}/{name}"):
                 (folder / name).write_bytes(store.read_bytes(f"{tag}/{name}"))
