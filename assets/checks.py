@@ -1,4 +1,4 @@
-"""Asset checks, made from the suites in ``expectations``. Belongs here: the translation. Does not: any rule."""
+"""Asset checks, created from the suites in ``expectations``. Belongs here: the translation. Does not: any rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPLETE = "complete"
 
 
 def specs(asset: dg.AssetKey, *suites: str) -> list[dg.AssetCheckSpec]:
-    """One check an expectation of each suite."""
+    """Return one check per expectation of the suites."""
     return [
         dg.AssetCheckSpec(name, asset=asset, blocking=blocking, description=why)
         for stage in suites
@@ -23,22 +23,22 @@ def specs(asset: dg.AssetKey, *suites: str) -> list[dg.AssetCheckSpec]:
 
 
 def raw_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """Whether a dataset's original files are there at all, and whether all of them are."""
+    """Return the checks whether any original files of a dataset exist, and whether all of them do."""
     return [
-        dg.AssetCheckSpec(HAS_DATA, asset=asset, description="original files are there"),
-        dg.AssetCheckSpec(COMPLETE, asset=asset, description="every file of the complete source is there"),
+        dg.AssetCheckSpec(HAS_DATA, asset=asset, description="there are original files"),
+        dg.AssetCheckSpec(COMPLETE, asset=asset, description="no file of the complete source is missing"),
     ]
 
 
 def spec(asset: dg.AssetKey, name: str, why: str) -> dg.AssetCheckSpec:
-    """A check of one of the assets after the lanes, which have no suite. It warns and stops nothing."""
+    """Return an advisory check for one of the assets after the lanes, which have no suite."""
     return dg.AssetCheckSpec(name, asset=asset, description=why)
 
 
 def result(
     asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: dict[str, Any]
 ) -> dg.AssetCheckResult:
-    """Result of a check made by :func:`spec`."""
+    """Return the result of a check created by :func:`spec`."""
     return dg.AssetCheckResult(
         check_name=declared[0],
         asset_key=asset,
@@ -50,7 +50,7 @@ def result(
 
 
 def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
-    """Outcomes of a suite (plain data) as check results."""
+    """Yield the outcomes of a suite (plain data) as check results."""
     for outcome in outcomes:
         yield dg.AssetCheckResult(
             check_name=outcome["check"],
@@ -67,7 +67,10 @@ def _shown(value: Any) -> Any:
 
 
 def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> Iterator[dg.AssetCheckResult]:
-    """``reason``: why there is no data, or None. Both are warnings: absent data never stop the rest."""
+    """Yield the results of :func:`raw_specs`; both are advisory, because absent data never stop other datasets.
+
+    ``reason``: why there are no data, or None.
+    """
     warn = dg.AssetCheckSeverity.WARN
     yield dg.AssetCheckResult(
         check_name=HAS_DATA, asset_key=asset, passed=reason is None, severity=warn, metadata={"reason": reason or "-"}

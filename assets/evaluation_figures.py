@@ -1,4 +1,4 @@
-"""Pictures of results for the lineage view, readable in black and white. Belongs here: drawing. Does not: scoring."""
+"""Figures of results for the lineage view, readable in black and white. Belongs here: plotting. Does not: scoring."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILLS = (INK, "white", "#9a9a9a")
 
 
 def scores_by_dataset(rows: pl.DataFrame, title: str) -> str:
-    """NDCG@10 at 0 % of each method (a mark of its own) on each dataset (a row), as Markdown with a PNG."""
+    """Return a plot of NDCG@10 at 0 %, one marker per method and one row per dataset, as Markdown with a PNG."""
     from matplotlib.figure import Figure
 
     primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10) & (pl.col("rho") == 0))
@@ -45,7 +45,7 @@ def scores_by_dataset(rows: pl.DataFrame, title: str) -> str:
 
 
 def macro_by_level(board: Leaderboard) -> str:
-    """Macro NDCG@10 of each method at the three levels, with the interval at 0 %, as Markdown with a PNG."""
+    """Return a plot of macro NDCG@10 per method at the three levels, with intervals at 0 %, as Markdown with a PNG."""
     from matplotlib.figure import Figure
 
     from readbench_data.evaluation.task.release_data import LEVELS
@@ -72,7 +72,7 @@ def macro_by_level(board: Leaderboard) -> str:
 
 
 def critical_difference(board: Leaderboard) -> str:
-    """The sentence that may be claimed at 0 %, and the critical-difference figure as Markdown with an SVG."""
+    """Return the conclusion of the test at 0 % and the critical-difference figure as Markdown with an SVG."""
     from readbench_data.evaluation.statistics.cd_figure import cd_svg
 
     comparison = board.comparison(0)

@@ -1,4 +1,4 @@
-"""Small pictures for the lineage view. Belongs here: drawing. Does not: computing what is drawn."""
+"""Small figures for the lineage view. Belongs here: plotting. Does not: computing what is plotted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DPI = 72
 
 
 def histogram(counts: Mapping[str, int], title: str) -> str:
-    """A horizontal bar chart of windows per class as Markdown with an embedded PNG."""
+    """Return a horizontal bar chart of windows per class as Markdown with an embedded PNG."""
     from matplotlib.figure import Figure
 
     names = sorted(counts, key=lambda c: (-counts[c], c))[:24]
@@ -32,7 +32,7 @@ def histogram(counts: Mapping[str, int], title: str) -> str:
 
 
 def windows_by_class(examples: Mapping[str, np.ndarray], title: str) -> str:
-    """One window ([T][C]) of each class, up to six channels of it one below the other, as Markdown with a PNG."""
+    """Return a plot of one window ([T][C]) per class, up to six channels each, as Markdown with a PNG."""
     from matplotlib.figure import Figure
 
     names = sorted(examples)[:12]
@@ -54,18 +54,18 @@ def windows_by_class(examples: Mapping[str, np.ndarray], title: str) -> str:
 
 
 def _liveliest(window: np.ndarray) -> np.ndarray:
-    """The six channels that change most for their size, in their own order."""
+    """Return the indices of the six channels with the largest relative spread, in ascending order."""
     scale = np.abs(window).mean(axis=0) + 1e-9
     return np.sort(np.argsort(-window.std(axis=0) / scale, kind="stable")[:6])
 
 
 def shortened(name: str) -> str:
-    """At most 32 characters of a name."""
+    """Return a name cut to at most 32 characters."""
     return name if len(name) <= 32 else name[:31] + "…"
 
 
 def markdown(figure: object, alt: str) -> str:
-    """A matplotlib figure as Markdown with the PNG inside."""
+    """Return a matplotlib figure as Markdown with an embedded PNG."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")  # type: ignore[attr-defined]
     return f"![{alt}](data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()})"

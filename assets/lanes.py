@@ -1,7 +1,7 @@
 """The lane of one source: raw, recordings, windows, benchmark.
 
-Belongs here: the factory that makes a lane from a declaration, and what the lineage view shows of it. Does not:
-the work of a stage (``readbench_data.lane``) or anything special to one dataset.
+Belongs here: the factory that creates a lane from a source's declaration, and its metadata in the lineage view. Does
+not: the work of a stage (``readbench_data.lane``) or anything specific to one dataset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 
 
 def build_lane(source: Source) -> list[dg.AssetsDefinition]:
-    """The four assets of a source, with key prefix and group = dataset."""
+    """Return the four assets of a source; key prefix and group are the name of the dataset."""
     return [_raw(source), _recordings(source), _windows(source), _benchmark(source)]
 
 
@@ -90,7 +90,8 @@ def _raw(source: Source) -> dg.AssetsDefinition:
 def _recordings(source: Source) -> dg.AssetsDefinition:
     key = _key(source, "recordings")
     how = (
-        "sentinels to missing, dead channels removed, rows that still miss a value dropped, which breaks the recording"
+        "sentinels set to missing, constant channels removed, rows with a missing value dropped, which splits the "
+        "recording"
         if source.curation.missing == "drop_rows"
         else "forward fill, back fill of a leading gap, 0 for absent channels"
     )
@@ -110,7 +111,7 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
 
 
 SUITES = {"benchmark": ("benchmark", "leaks")}
-"""Suites of a stage that has more than its own."""
+"""Stages with more than one suite."""
 
 
 def _windows(source: Source) -> dg.AssetsDefinition:
@@ -139,7 +140,9 @@ def _windows(source: Source) -> dg.AssetsDefinition:
 
 def _benchmark(source: Source) -> dg.AssetsDefinition:
     key = _key(source, "benchmark")
-    description = f"Queries and the nested corpora at 0, 10 and 20 % Normal, drawn by seed. Split unit: {source.unit}."
+    description = (
+        f"Queries and the nested corpora at 0, 10 and 20 % Normal windows, selected by seed. Split unit: {source.unit}."
+    )
 
     @_asset(source, "benchmark", "windows", description, {"parquet"})
     def benchmark(workspace: Workspace) -> Events:
@@ -173,7 +176,7 @@ def _current(lane: stages.Lane, name: str) -> stages.Record:
 def _gated(
     key: dg.AssetKey, work: Callable[[], stages.Record], shown: Callable[[stages.Record], dict[str, Any]]
 ) -> Events:
-    """Run a stage; its checks are shown whether they let it pass or not, and nothing is promoted if not."""
+    """Run a stage and show its checks, also if a blocking check fails; then nothing is promoted."""
     try:
         record = work()
     except expectations.CheckFailed as failed:

@@ -1,6 +1,6 @@
-"""What the lineage view shows of each stage of a lane, from the stage's record and files.
+"""The metadata of each stage of a lane in the lineage view, from the stage's record and files.
 
-Belongs here: the translation into Dagster's metadata. Does not: running a stage, or drawing (``assets.figures``).
+Belongs here: the translation into Dagster's metadata. Does not: running a stage, or plotting (``assets.figures``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from readbench_data.windows.index import INDEX_SCHEMA
 
 
 def raw(source: Source, record: stages.Record) -> dict[str, Any]:
-    """Of the stage raw: the files, their checksums, what is ignored and what is missing."""
+    """Return the metadata of stage raw: files, checksums, ignored and missing files."""
     files = [
         dg.TableRecord({"file": i["path"], "bytes": i["bytes"], "sha256": i["sha256"][:16]})
         for i in record["inputs"][:50]
@@ -44,16 +44,16 @@ def raw(source: Source, record: stages.Record) -> dict[str, Any]:
 
 
 def recordings(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
-    """Of the stage recordings: how much was curated."""
-    return {"dagster/row_count": record["counts"]["segments"], "data": _told(lane), **record["counts"]}
+    """Return the metadata of stage recordings: the counts of curation."""
+    return {"dagster/row_count": record["counts"]["segments"], "data": _origin_note(lane), **record["counts"]}
 
 
 def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
-    """Of the stage windows: classes, votes, what was dropped, and where the audit page is."""
+    """Return the metadata of stage windows: classes, votes, reasons for dropped windows, and the audit page."""
     return {
         "dagster/row_count": record["counts"]["windows"],
         "dagster/column_schema": table_schema(INDEX_SCHEMA),
-        "data": _told(lane),
+        "data": _origin_note(lane),
         "audit_page": _audit_page(workspace, lane.source),
         "classes": _bars(record["classes"]),
         "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
@@ -64,13 +64,13 @@ def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> d
 
 
 def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
-    """Of the stage benchmark: classes of corpus and queries, examples, what was dropped and what is short."""
+    """Return the metadata of stage benchmark: classes of corpus and queries, examples, outcomes and shortfalls."""
     tables = {file: _read(lane, record, file) for file in (layout.QUERIES, layout.ANOMALIES)}
     counts = {file: dict(t["class_label"].value_counts().sort("class_label").iter_rows()) for file, t in tables.items()}
     return {
         "dagster/row_count": sum(f["rows"] for p, f in record["files"].items() if p.startswith("data/")),
         "dagster/column_schema": table_schema(AUDIT_SCHEMA),
-        "data": _told(lane),
+        "data": _origin_note(lane),
         "corpus": _bars(counts[layout.ANOMALIES]),
         "queries": _bars(counts[layout.QUERIES]),
         "corpus_picture": dg.MetadataValue.md(figures.histogram(counts[layout.ANOMALIES], "corpus anomalies")),
@@ -86,21 +86,21 @@ def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
 
 
 def _audit_page(workspace: Workspace, source: Source) -> dg.MetadataValue:
-    """Where the dataset's audit page is, or how to get it."""
+    """Return the path of the dataset's audit page, or the command that writes it."""
     page = f"docs/{workspace.release_version}/audit/{source.name}.html"
     if workspace.store.is_local and workspace.store.exists(page):
         return dg.MetadataValue.path(workspace.store.url(page))
     return dg.MetadataValue.text(f"readbench audit --dataset {source.name} --html {source.name}.html")
 
 
-def _told(lane: stages.Lane) -> str:
-    """Where the data come from, in the words a reader must see beside numbers."""
+def _origin_note(lane: stages.Lane) -> str:
+    """Return where the data come from, as shown next to numbers."""
     miniature = lane.files.origin == "miniature"
-    return "miniature: generated stand-ins, not READ-Bench" if miniature else lane.files.origin
+    return "miniature: generated data, not READ-Bench" if miniature else lane.files.origin
 
 
 def _bars(counts: dict[str, int]) -> dg.MetadataValue:
-    """Counts by name with a bar each, shown at once where a picture is one click away; most first."""
+    """Return counts by name with one text bar each, largest first, as a table that is shown inline."""
     if not counts:
         return dg.MetadataValue.text("none")
     most = max(counts.values())
@@ -111,7 +111,7 @@ def _bars(counts: dict[str, int]) -> dg.MetadataValue:
 
 
 def _vote_table(lane: stages.Lane) -> dg.MetadataValue:
-    """How raw codes voted, by the class the window got."""
+    """Return the votes per raw code, by the class of the window."""
     index = stages.load_index(lane).select("class_label", "votes")
     table = (
         index.explode("votes", empty_as_null=True)
@@ -142,7 +142,7 @@ def _read(lane: stages.Lane, record: stages.Record, file: str) -> pl.DataFrame:
 
 
 def _examples(lane: stages.Lane, record: stages.Record) -> dict[str, np.ndarray]:
-    """One corpus window of each class, from the first row group."""
+    """Return one corpus window per class, from the first row group."""
     path = f"{lane.stage('benchmark').place(record['key'])}/{layout.ANOMALIES}"
     if not lane.store.exists(path):
         return {}

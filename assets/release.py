@@ -1,6 +1,6 @@
-"""Where the lanes meet: release and published; what follows them is in ``assets.evaluation``.
+"""The assets ``release`` and ``published``, which depend on all lanes; ``assets.evaluation`` has those that follow.
 
-Belongs here: the two assets and what the lineage view shows of them. Does not: how a release is built, verified,
+Belongs here: the two assets and their metadata in the lineage view. Does not: how a release is built, verified or
 published.
 """
 
@@ -27,12 +27,12 @@ from readbench_data.store.code_version import code_version
 from readbench_data.store.store import Store
 
 RELEASE = dg.AssetKey("release")
-SAME_CONTENT = ("same_content", "what is published is what was released")
+SAME_CONTENT = ("same_content", "the published copy has the content of the release")
 PLACES = ("release", "published")
 
 
 class PublishTo(dg.Config):
-    """Where else a release is published: the options of ``readbench publish``, all empty by default."""
+    """An additional target to publish to: the options of ``readbench publish``, all empty by default."""
 
     to: str = ""
     endpoint: str = ""
@@ -42,7 +42,7 @@ class PublishTo(dg.Config):
 
 
 def build_release_assets() -> list[dg.AssetsDefinition]:
-    """The assets after the lanes."""
+    """Return the assets after the lanes."""
     lanes = [dg.AssetKey([name, "benchmark"]) for name in sources.all_sources()]
 
     @dg.asset(
@@ -52,7 +52,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         kinds={"parquet"},
         code_version=release_code(),
         check_specs=checks.specs(RELEASE, "release"),
-        description="Versioned Parquet, card, manifest and audit tables of every lane that is built; it names the "
+        description="Versioned Parquet files, card, manifest and audit tables of every lane that is built; lists the "
         "datasets without data. Verified before it is promoted.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
@@ -67,7 +67,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 )
             )
 
-        report("release: gathering the lanes")
+        report("release: collecting the results of the lanes")
         version = workspace.release_version
         try:
             manifest = build_release(
@@ -116,8 +116,8 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         code_version=code_version("readbench_data.release.local", "readbench_data.hub.publication"),
         check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
         config_schema=PublishTo.to_fields_dict(),
-        description="The release in a versioned local folder; with `to` in its run configuration also on the Hub, in "
-        "a folder or in an object store, as `readbench publish` does it.",
+        description="The release in a versioned local folder; with `to` in the run configuration also on the Hub, in a "
+        "folder or in an object store, as with `readbench publish`.",
     )
     def published(workspace: Workspace) -> dg.MaterializeResult:
         config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
@@ -136,7 +136,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
 
 
 def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
-    """Publish beyond the data root; where, under which commit, and what was left out. The token is never part of it."""
+    """Publish to a target outside the data root; return target, commit and the datasets left out, never the token."""
     from readbench_data.hub import publication
     from readbench_data.hub.address import parse_target
 

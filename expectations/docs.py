@@ -1,4 +1,4 @@
-"""Data Docs: every suite on every built dataset, validated by Great Expectations and told in its words, on request."""
+"""Data Docs: validates every suite on every built dataset with Great Expectations and writes the results as pages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Validation = tuple[str, str, pd.DataFrame]
 
 
 def lane_projections(lane: Lane) -> Iterator[Validation]:
-    """What the suites of a built lane look at, from what its stages keep."""
+    """Yield the tables that the suites of a built lane check, from the results its stages have stored."""
     place, done = {}, {}
     for name in ("raw", "recordings", "windows", "benchmark"):
         record = lane.stage(name).current()
@@ -49,20 +49,23 @@ def lane_projections(lane: Lane) -> Iterator[Validation]:
 
 
 def release_projection(release: Store) -> Validation:
-    """What the suite of the release looks at."""
+    """Return the table that the suite of the release checks."""
     return "release", "release", projections.release(verify(release).rows())
 
 
 def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
-    """Validate and write a page a subject and an index into ``folder``; its ``index.html``. Nothing is judged here:
-    gates judge in the build. The pages load nothing and hold no time of day, so the same data give the same bytes."""
+    """Validate, write one page per subject and an index into ``folder``, and return its ``index.html``.
+
+    A failed check does not raise an error here; the gates of the build do that. The pages load nothing and contain no
+    time of day, so the same data give the same bytes.
+    """
     found: dict[str, list[SuiteResult]] = defaultdict(list)
     for subject, stage, frame in validations:
-        told = [
+        checks = [
             (outcome_of(expectation, answer), in_words(answer))
             for expectation, answer in zip(suite(stage)["expectations"], validate(stage, frame), strict=True)
         ]
-        found[subject].append(SuiteResult(stage, len(frame), told))
+        found[subject].append(SuiteResult(stage, len(frame), checks))
     folder.mkdir(parents=True, exist_ok=True)
     for subject, results in found.items():
         (folder / f"{subject}.html").write_text(subject_page(subject, results), encoding="utf-8")
@@ -72,7 +75,7 @@ def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
 
 
 def in_words(answer: Any) -> str:
-    """What is expected, as Great Expectations words it."""
+    """Return what is expected, in the words of Great Expectations."""
     from great_expectations.render.renderer.inline_renderer import InlineRenderer
 
     for content in InlineRenderer(render_object=answer).get_rendered_content():

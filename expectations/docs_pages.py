@@ -1,4 +1,4 @@
-"""The pages of the Data Docs: an index over all suites, and each subject's checks with what was seen."""
+"""The pages of the Data Docs: an index of all suites, and the checks of each subject with the observed values."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from expectations import Outcome
 from readbench_data.pages.html import Html, page, paragraph, section, table
 
 LIMIT = 160
-"""Characters of an observed value that are shown."""
+"""Maximum number of characters of an observed value that are shown."""
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """A suite on one table of ``rows``: each outcome with what was expected in the words of Great Expectations."""
+    """The results of a suite on one table with ``rows`` rows: each outcome with what was expected, in the words of
+    Great Expectations."""
 
     stage: str
     rows: int
     checks: Sequence[tuple[Outcome, str]]
 
     def verdict(self) -> str:
-        """All checks in a few words."""
+        """Return the result of all checks in a few words."""
         failed = [o for o, _ in self.checks if not o.passed]
         blocking = sum(o.blocking for o in failed)
         if not failed:
             return f"all {len(self.checks)} passed"
-        told = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
-        return f"{', '.join(t for t in told if t)} of {len(self.checks)}"
+        parts = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
+        return f"{', '.join(p for p in parts if p)} of {len(self.checks)}"
 
 
 def _warnings(n: int) -> str:
@@ -37,7 +38,7 @@ def _warnings(n: int) -> str:
 
 
 def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
-    """Every subject with the verdict of each of its suites, linked to the checks."""
+    """Return the page that lists every subject with the verdict of each suite, linked to its checks."""
     stages = list(dict.fromkeys(r.stage for results in found.values() for r in results))
     rows = []
     for subject, results in found.items():
@@ -45,21 +46,21 @@ def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
             r.stage: Html(f'<a href="{subject}.html#{r.stage}">{_marked(r.verdict(), _worst(r))}</a>') for r in results
         }
         rows.append([Html(f'<a href="{subject}.html">{subject}</a>'), *(cells.get(stage, "") for stage in stages)])
-    told = "Each suite of checks on each dataset, and on the release as a whole. What failed stops a build; a warning "
-    told += "is shown and stops nothing."
-    body = [section("suites", "Suites", paragraph(told), table("Verdict of every suite", ["subject", *stages], rows))]
+    lead = "The results of each suite of checks on each dataset and on the release as a whole. A failed blocking check "
+    lead += "stops the build; a warning is shown and does not stop it."
+    body = [section("suites", "Suites", paragraph(lead), table("Verdict of every suite", ["subject", *stages], rows))]
     return page("Quality checks", body)
 
 
 def subject_page(subject: str, results: Sequence[SuiteResult]) -> str:
-    """Every check of a subject, suite by suite: what failed first."""
+    """Return the page with every check of a subject, suite by suite, failed checks first."""
     body = [section(r.stage, r.stage.capitalize(), paragraph(_lead(r)), _checks(r)) for r in results]
     back = '<p><a href="index.html">All quality checks</a></p>'
     return page(f"Quality checks of {subject}", body, [(r.stage, r.stage) for r in results], back)
 
 
 def _lead(result: SuiteResult) -> str:
-    return f"{result.verdict().capitalize()}; looked at {result.rows:,} row{'' if result.rows == 1 else 's'}."
+    return f"{result.verdict().capitalize()}; checked {result.rows:,} row{'' if result.rows == 1 else 's'}."
 
 
 def _checks(result: SuiteResult) -> str:
@@ -68,7 +69,7 @@ def _checks(result: SuiteResult) -> str:
         [_named(outcome), Html(_marked(_verdict(outcome), outcome)), expected, _seen(outcome)]
         for outcome, expected in ordered
     ]
-    header = ["check", "outcome", "what is expected", "what was seen"]
+    header = ["check", "outcome", "expected", "observed"]
     return table(f"Checks of {result.stage}", header, rows)
 
 
@@ -83,16 +84,16 @@ def _worst(result: SuiteResult) -> Outcome:
 def _verdict(outcome: Outcome) -> str:
     if outcome.passed:
         return "passed"
-    return "failed: stops a build" if outcome.blocking else "warning"
+    return "failed: stops the build" if outcome.blocking else "warning"
 
 
 def _marked(text: str, outcome: Outcome) -> str:
-    """A verdict that also reads without its colour."""
+    """Mark a verdict that did not pass; the text is understandable without the colour."""
     return text if outcome.passed else f'<span class="warn">{text}</span>'
 
 
 def _seen(outcome: Outcome) -> str:
-    """The observed values in words, the telling ones first."""
+    """Return the observed values as text, the most informative ones first."""
     seen = dict(outcome.observed)
     parts: list[str] = []
     if "exception" in seen:

@@ -1,4 +1,4 @@
-"""Scalar projections of each stage's result: what the suites look at. Computed in whole columns."""
+"""Scalar projections of each stage's result, which the suites check; computed on whole columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
 def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
-    """One row an original file. ``known``: ends of the paths of files whose publisher states a checksum;
-    ``checked``: files that were compared with theirs."""
+    """Return one row per original file. ``known``: path endings of files with a published checksum; ``checked``: files
+    that were compared with it."""
     rows = [
         {
             **{name: file[name] for name in ("path", "sha256", "bytes")},
@@ -33,13 +33,13 @@ def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Co
 
 
 def _tails(path: str) -> Iterator[str]:
-    """The path, then without its first folder, and so on."""
+    """Yield the path, then the path without its first folder, and so on."""
     parts = path.split("/")
     return ("/".join(parts[depth:]) for depth in range(len(parts)))
 
 
 def recordings(summary: pa.Table) -> pd.DataFrame:
-    """One row a curated segment."""
+    """Return one row per curated segment."""
     frame = pl.DataFrame(summary)
     cells = pl.col("steps") * pl.col("n_channels")
     return _plain(
@@ -51,7 +51,7 @@ def recordings(summary: pa.Table) -> pd.DataFrame:
 
 
 def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule) -> pd.DataFrame:
-    """One row a window considered."""
+    """Return one row per window considered."""
     keep = ["entry_id", "class_label", "reason", "start", "stop", "row_start", "row_stop", "context_start"]
     keep += ["context_stop", "filled_fraction", "event_coverage", "rule"]
     frame = pl.DataFrame(index.select(keep)).with_columns(steps=pl.col("stop") - pl.col("start"))
@@ -82,7 +82,7 @@ def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule
 
 
 def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetConfig) -> pd.DataFrame:
-    """One row a window of the audit table, with the measures of the whole dataset repeated."""
+    """Return one row per window of the audit table; measures of the whole dataset are repeated in each row."""
     drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
     anomalies = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("class_label") != NORMAL))
     queries = drawn.filter(pl.col("outcome") == "query")
@@ -111,7 +111,7 @@ def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetCon
 
 
 def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig) -> int:
-    """How far the Normals of the levels are from what is due, or from all there are."""
+    """Return how far the numbers of Normal windows are from the wanted ones, or from all available ones if fewer."""
     normal = audit.filter(
         (pl.col("class_label") == NORMAL) & (pl.col("side") == "corpus") & pl.col("duplicate_of").is_null()
     )
@@ -124,22 +124,22 @@ def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig)
 
 
 def leaks(found: LeakReport, shortcuts: Sequence[Shortcut]) -> pd.DataFrame:
-    """One row a dataset: how many leaks of each kind, and how many shortcuts are clear."""
+    """Return one row per dataset: the number of leaks of each kind and of clear shortcuts."""
     return pd.DataFrame([{**found.counts(), "clear_shortcuts": sum(s.clear for s in shortcuts)}])
 
 
 def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str, Sequence[str]]:
-    """What a person should look at first, by column of :func:`leaks`."""
-    told = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
-    return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": told}
+    """Return examples of leaks and shortcuts, by column of :func:`leaks`."""
+    clear = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
+    return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": clear}
 
 
 def release(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """One row a file, with the counts of breaches that verification found."""
+    """Return one row per file, with the number of problems of each kind that verification found."""
     return pd.DataFrame(rows)
 
 
 def _plain(frame: pl.DataFrame) -> pd.DataFrame:
-    """As pandas, for Great Expectations, without nested columns."""
+    """Return the table as pandas, which Great Expectations needs, without nested columns."""
     nested = [n for n, t in frame.schema.items() if t.is_nested()]
     return frame.drop(nested).to_pandas()

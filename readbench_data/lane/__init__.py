@@ -1,7 +1,7 @@
 """The stages of one dataset's lane: raw, recordings, windows, benchmark.
 
-Each stage has a key made of its inputs, settings and code version; where that key is done it does no work.
-A stage reads and writes only through the store. What a stage returns is the record it keeps in ``done.json``.
+Each stage has a key: the hash of its inputs, settings and code version. A stage whose key is already complete is
+skipped. A stage reads and writes only through the store and returns the record that it writes to ``done.json``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 
 def run(lane: Lane) -> Record:
-    """All stages of a lane, without gates; for tests and scripts (the pipeline runs them as assets)."""
+    """Run all stages of a lane without gates; for tests and scripts (the pipeline runs them as assets)."""
     raw(lane)
     recordings(lane)
     windows(lane)

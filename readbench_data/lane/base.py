@@ -1,4 +1,4 @@
-"""A lane, and what all its stages share: keys, finished results, and the gate before a result counts."""
+"""A lane and what its stages share: keys, finished results, and the gate that checks a result before promotion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Record = dict[str, Any]
 Checks = list[Record]
 Gate = Callable[[pa.Table], Checks]
 AuditGate = Callable[[pl.DataFrame], Checks]
-"""A gate looks at a stage's result before it is promoted: it returns what it saw, or raises."""
+"""A gate checks a stage's result before it is promoted: it returns the outcomes of its checks, or raises."""
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
@@ -32,15 +32,15 @@ INDEX = "index.parquet"
 
 
 def quiet(_: str) -> None:
-    """Progress that nobody reads."""
+    """Discard a line of progress."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One dataset's way through the stages.
+    """One dataset with its original files, settings and store, on which the stages run.
 
-    ``files`` the original files; ``config`` the settings shared by all datasets; ``verify`` whether published
-    checksums must hold; ``pool`` whether every kept window is written beside the drawn ones.
+    ``files``: the original files. ``config``: the settings shared by all datasets. ``verify``: whether published
+    checksums must match. ``pool``: whether every retained window is written in addition to the selected ones.
     """
 
     source: Source
@@ -69,12 +69,12 @@ class Lane:
         return Stage(self.store, self.name, name)
 
     def version(self, stage: str) -> str:
-        """Code version of a stage: the source's module, the stage's, and what they import."""
+        """Return the code version of a stage: a hash of the source's module, the stage's module and their imports."""
         return code_version(self.module, f"readbench_data.lane.stage_{stage}")
 
 
 def require(lane: Lane, name: str) -> Record:
-    """The current result of an earlier stage."""
+    """Return the current record of an earlier stage. Raises ``ReadbenchError`` if it is not built."""
     record = lane.stage(name).current()
     if record is None:
         raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
@@ -82,7 +82,7 @@ def require(lane: Lane, name: str) -> Record:
 
 
 def staged(lane: Lane, name: str, key: str, work: Callable[[str], Record]) -> Record:
-    """Do a stage's work unless its key is done; what it writes counts only once ``done.json`` is there."""
+    """Run a stage unless its key is already complete; a result becomes current only after ``done.json`` is written."""
     stage = lane.stage(name)
     if (done := stage.done(key)) is not None:
         stage.point(key)
@@ -93,6 +93,6 @@ def staged(lane: Lane, name: str, key: str, work: Callable[[str], Record]) -> Re
 
 
 def histogram(column: pl.Series) -> dict[str, int]:
-    """How often each value occurs, by value; null left out."""
+    """Return how often each value occurs, sorted by value, without nulls."""
     counts = column.drop_nulls().value_counts().sort(column.name)
     return dict(counts.iter_rows())

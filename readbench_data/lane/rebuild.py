@@ -1,4 +1,4 @@
-"""A release built again from original files, and compared byte for byte."""
+"""Rebuilds a release from its manifest and the original files, and compares it byte for byte."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MakeLane = Callable[[str, str, BenchmarkConfig, bool], Lane]
 
 @dataclass
 class Rebuilt:
-    """What differs: ``bytes`` paths whose bytes differ, ``content`` those of them whose logical content differs too
-    or that are in one only. ``note``: why they may differ."""
+    """The differences. ``bytes``: paths whose bytes differ; ``content``: those whose logical content differs too, or
+    that exist on one side only. ``note``: a possible reason."""
 
     files: int
     bytes: list[str] = field(default_factory=list)
@@ -42,15 +42,15 @@ def rebuild(
     code: str,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Rebuilt:
-    """Build the release in folder ``release`` again in the empty data root ``store``, with its own settings.
+    """Rebuild the release in folder ``release`` in the empty data root ``store``, with the settings of its manifest.
 
-    ``make_lane`` raises ``NoData`` where original files cannot be had.
+    ``make_lane`` raises ``NoData`` if original files are not available.
     """
     stated = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
     pooled = any("/pool/" in path for path in stated["files"])
     for name, dataset in stated["datasets"].items():
         if dataset["status"] == "ok":
-            progress(f"building {name} again")
+            progress(f"rebuilding {name}")
             lane = make_lane(name, dataset["origin"], _settings(name, dataset), pooled)
             run(lane)
             keys = {stage: (lane.stage(stage).current() or {})["key"] for stage in STAGES}
@@ -63,7 +63,7 @@ def rebuild(
 
 
 def _settings(name: str, dataset: Mapping[str, Any]) -> BenchmarkConfig:
-    """The settings a dataset was built with, as the manifest records them."""
+    """Return the settings a dataset was built with, as recorded in the manifest."""
     settings = dict(dataset["settings"])
     options = settings.pop("options", {})
     known = {f.name for f in fields(DatasetConfig)}
@@ -84,5 +84,5 @@ def _compare(stated: Mapping[str, Any], made: Mapping[str, Any], code: str) -> R
             if old[path]["content_sha256"] != new[path]["content_sha256"]:
                 found.content.append(path)
     if stated["code_version"] != code:
-        found.note = "the release was gathered by another version of the code"
+        found.note = "the release was built by another version of the code"
     return found

@@ -1,4 +1,4 @@
-"""Stage benchmark: split, draw and cut; queries, corpora and the audit table."""
+"""Stage benchmark: splits, selects and cuts windows; writes queries, corpora and the audit table."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from readbench_data.store.store import digest
 
 
 def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:
-    """Split, draw, cut: queries, corpora and the audit table of every window.
+    """Split by unit, select by seed and cut the selected windows; write queries, corpora and the audit table.
 
-    ``gate`` sees the audit table (as polars) and may raise: then nothing is promoted.
+    ``gate`` receives the audit table (polars). If it raises, nothing is promoted.
     """
     before = require(lane, "windows")
     settings = lane.settings
@@ -82,7 +82,7 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
 
 
 def _audit_frame(index: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
-    """One row for every window considered, in the order of the index."""
+    """Return one row per window considered, in the order of the index."""
     joined = index.rename({"reason": "label_reason"}).join(
         drawn.rename({"unit": "joined_unit"}), on="entry_id", how="left", maintain_order="left"
     )
@@ -94,7 +94,7 @@ def _audit_frame(index: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
 
 
 def _value_bytes(index: pl.DataFrame, rows: pl.DataFrame) -> int:
-    """Bytes of the values of the given windows."""
+    """Return the size in bytes of the values of the given windows."""
     cells = (pl.col("stop") - pl.col("start")) * pl.col("channels").list.len()
     return 4 * int(index.join(rows.select("entry_id"), on="entry_id", how="semi").select(cells.sum()).item())
 
@@ -104,7 +104,7 @@ def _cut(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> dict[str, Entry
 
 
 def _stream_entries(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> Iterator[Entry]:
-    """Entries of the given audit rows, recording by recording, in the order of the curated recordings."""
+    """Yield the entries of the given audit rows in the order of the curated recordings."""
     places = index.select("entry_id", "segment", "start", "stop", "channels", "rca_target", "rca_affected", "extras")
     wanted = rows.select("entry_id", "recording_id", "class_label", "side").join(places, on="entry_id", how="left")
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}

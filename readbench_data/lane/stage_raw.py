@@ -1,4 +1,4 @@
-"""Stage raw: the original files, found, hashed and checked."""
+"""Stage raw: finds, hashes and checks the original files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from readbench_data.store.store import digest
 
 
 def raw(lane: Lane) -> Record:
-    """Find, hash and check the original files. Raises ``NoData`` where nothing usable is there."""
+    """Find, hash and check the original files. Raises ``NoData`` if there are no usable files."""
     located = lane.source.locate(lane.files, lane.settings.options)
     lane.progress(f"checking {len(located.inputs)} files")
     hashes = lane.files.hash_all(located.inputs)
@@ -36,7 +36,7 @@ def raw(lane: Lane) -> Record:
 
 
 def _published(lane: Lane, located: Located) -> dict[str, str]:
-    """Published checksums of the files that are there, by file; matched on the end of the path."""
+    """Return the published checksums of the files found; a file matches if its path ends in the listed path."""
     found = {}
     for name in located.inputs:
         parts = name.split("/")

@@ -1,4 +1,4 @@
-"""Stage recordings: every recording read and curated."""
+"""Stage recordings: reads and curates every recording."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from readbench_data.windows.labeling import LabelMap
 
 
 def recordings(lane: Lane, gate: Gate | None = None) -> Record:
-    """Read and curate every recording; one Parquet file of curated segments, one of their summaries, and one of
-    what was missing, masked and filled in each channel.
+    """Read and curate every recording; write one Parquet file of curated segments, one of their summaries, and one of
+    the counts of missing, masked and filled cells per channel.
 
-    ``gate`` sees the summaries (``SUMMARY_SCHEMA``) and may raise: then nothing is promoted.
+    ``gate`` receives the summaries (``SUMMARY_SCHEMA``). If it raises, nothing is promoted.
     """
     before = require(lane, "raw")
     key = digest(
@@ -45,7 +45,8 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
     with lane.store.open_write(f"{place}/{SHARD}") as stream, SegmentWriter(stream) as writer:
         for recording in lane.source.read(lane.files, located, lane.settings.options):
             if recording.recording_id in seen:
-                raise BadInput(lane.files.path(recording.source_file), f"a second recording {recording.recording_id}")
+                twice = f"two recordings have the id {recording.recording_id}"
+                raise BadInput(lane.files.path(recording.source_file), twice)
             seen.add(recording.recording_id)
             _check_vocabulary(lane, recording)
             for segment in curate(recording, lane.source.curation, report, tallies):
@@ -54,7 +55,7 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
             if len(seen) % 10 == 0 or len(seen) < 10:
                 lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     if report.segments == 0:
-        raise ReadbenchError(f"{lane.name}: nothing usable is left of {len(seen)} recordings after curation")
+        raise ReadbenchError(f"{lane.name}: no usable segment is left of {len(seen)} recordings after curation")
     lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     summary = pa.Table.from_pylist(summaries, schema=SUMMARY_SCHEMA)
     checks = gate(summary) if gate is not None else []

@@ -1,4 +1,4 @@
-"""Stage windows: every window cut and labelled; the index with the proof of each label."""
+"""Stage windows: cuts and labels every window; writes the window index with the evidence for each label."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _BATCH_SEGMENTS = 500
 
 
 def windows(lane: Lane, gate: Gate | None = None) -> Record:
-    """Cut and label every window; the index with the proof of each label.
+    """Cut and label every window and write the window index with the evidence for each label.
 
-    ``gate`` sees the finished index and may raise: then nothing is promoted.
+    ``gate`` receives the finished index. If it raises, nothing is promoted.
     """
     before = require(lane, "recordings")
     settings = lane.settings
@@ -60,7 +60,7 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Recor
     index = pa.concat_tables([*tables, index_table(parts)])
     lane.progress(f"labelled {index.num_rows:,} windows")
     if index.num_rows != len(set(index["entry_id"].to_pylist())):
-        raise ReadbenchError(f"{lane.name}: two windows have the same place in the same recording")
+        raise ReadbenchError(f"{lane.name}: two windows have the same position in the same recording")
     checks = gate(index) if gate is not None else []
     with lane.store.open_write(f"{place}/{INDEX}") as stream:
         pq.write_table(index, stream, row_group_size=_INDEX_ROWS, compression="zstd", compression_level=1)
@@ -75,7 +75,7 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Recor
 
 
 def load_index(lane: Lane) -> pl.DataFrame:
-    """The current window index of a lane, without the sketches."""
+    """Return the current window index of a lane, without the sketches."""
     before = require(lane, "windows")
     columns = [name for name in INDEX_SCHEMA.names if name not in ("sketch", "shape_hash", "constant_mask")]
     with lane.store.open_read(f"{lane.stage('windows').place(before['key'])}/{INDEX}") as stream:

@@ -1,7 +1,7 @@
-"""The code version of a result: a hash of the code it really uses.
+"""The code version of a result: a hash of the code that the result depends on.
 
-That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
-only its own lane stale. The tables of a module (``tables/<its name>_*`` beside it) count as its code.
+That is a module and everything in this repository that it imports, directly or indirectly, so that a changed reader
+makes only its own lane stale. The tables of a module (``tables/<its name>_*`` in the same folder) count as its code.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def closure(modules: Iterable[str]) -> frozenset[str]:
-    """The modules and everything of this repository they import, directly or not."""
+    """Return the modules and everything in this repository that they import, directly or indirectly."""
     found: set[str] = set()
     todo = list(modules)
     while todo:
@@ -53,7 +53,7 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
 
 @cache
 def code_version(*modules: str) -> str:
-    """Twelve hex digits that change when any file in the closure of ``modules`` changes."""
+    """Return twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()
     for module in sorted(closure(modules)):
         file = _file(module)

@@ -1,4 +1,4 @@
-"""The whole graph, held by a snapshot: a change of lineage is seen in review (``make refresh`` writes it anew)."""
+"""The whole graph as a snapshot: a change of lineage is visible in review (``make refresh`` rewrites it)."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_data_docs_load_nothing_and_show_what_failed(tmp_path: Path) -> None:
     assert ">1 failed, 1 warning of 5<" in index.read_text()
     page = (tmp_path / "plant.html").read_text()
     assert page.index("<b>files_hashed</b>") < page.index("<b>checksums_checked</b>") < page.index("<b>files_there</b>")
-    assert "failed: stops a build" in page
+    assert "failed: stops the build" in page
     assert "sha256 values must match this regular expression: ^[0-9a-f]{64}$" in page, "in Great Expectations' words"
     assert f"1 of 2 unexpected; such as {'0A' * 32}" in page
     for text in (page, index.read_text()):

@@ -1,4 +1,4 @@
-"""The suites: each passes on what a sound build made and fails, naming the check, on a planted fault."""
+"""The suites: each passes on the result of a correct build and fails, naming the check, on a planted fault."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STAGES = ("recordings", "windows", "benchmark", "release")
 
 @dataclass(frozen=True)
 class Sound:
-    """What the stages of a sound build made, and their projections."""
+    """The results of the stages of a correct build, and their projections."""
 
     summary: Any
     index: Any
@@ -246,18 +246,18 @@ def test_a_missing_column_fails_loudly(sound: Sound, stage: str) -> None:
     outcomes = expectations.run(stage, sound.project(stage).head(50).drop(columns=[column]))
     assert failed(outcomes) == {check}
     observed = next(o for o in outcomes if o.check == check).observed
-    assert column in str(observed), "what was missing is said"
+    assert column in str(observed), "the missing column is named"
     with pytest.raises(expectations.CheckFailed, match=check):
         expectations.judge(stage, "plant", outcomes)
 
 
 @pytest.mark.parametrize("value", [[1.0], (1, 2), {"a": 1}, np.zeros(3)], ids=["list", "tuple", "dict", "array"])
 @pytest.mark.parametrize("row", [0, 3])
-def test_a_nested_column_is_refused_before_it_is_looked_at(sound: Sound, value: object, row: int) -> None:
+def test_a_nested_column_is_refused_before_it_is_checked(sound: Sound, value: object, row: int) -> None:
     frame = sound.project("windows").head(5).copy()
     nested = pd.Series([None] * 5, dtype=object)
     nested[row] = value
-    with pytest.raises(ValueError, match="column ts_values is nested: hand over scalars only"):
+    with pytest.raises(ValueError, match="column ts_values is nested: only scalar columns are allowed"):
         expectations.run("windows", frame.assign(ts_values=nested.to_numpy()))
 
 

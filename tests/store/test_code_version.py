@@ -1,4 +1,4 @@
-"""The code version: changes with the code a result really uses, and with nothing else."""
+"""The code version changes with the code that a result depends on, and with nothing else."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from readbench_data.store.code_version import closure, code_version
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A small package: reader -> helper -> words; other stands alone."""
-    package = tmp_path / "toyroom"
+    """A small package: reader -> helper -> words; other -> words; lonely imports nothing."""
+    package = tmp_path / "toypackage"
     package.mkdir()
     texts = {
         "__init__": "",
         "words": "A = 1\n",
-        "helper": "def f():\n    from toyroom.words import A\n    return A\n",
-        "reader": "import json\nimport numpy as np\nfrom toyroom import helper\n",
-        "other": "import toyroom.words\n",
+        "helper": "def f():\n    from toypackage.words import A\n    return A\n",
+        "reader": "import json\nimport numpy as np\nfrom toypackage import helper\n",
+        "other": "import toypackage.words\n",
         "lonely": "X = 1\n",
     }
     for name, text in texts.items():
         (package / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(module, "PACKAGES", ("toyroom",))
+    monkeypatch.setattr(module, "PACKAGES", ("toypackage",))
     forget()
     yield package
     forget()
-    for name in [n for n in sys.modules if n.split(".")[0] == "toyroom"]:
+    for name in [n for n in sys.modules if n.split(".")[0] == "toypackage"]:
         del sys.modules[name]
 
 
@@ -42,34 +42,34 @@ def forget() -> None:
     module.code_version.cache_clear()
 
 
-def test_the_closure_follows_imports_also_those_inside_functions(toy: Path) -> None:
-    assert closure(["toyroom.reader"]) == {"toyroom.reader", "toyroom.helper", "toyroom.words"}
-    assert closure(["toyroom.other"]) == {"toyroom.other", "toyroom.words"}
-    assert closure(["toyroom.lonely"]) == {"toyroom.lonely"}
+def test_the_closure_follows_imports_including_those_inside_functions(toy: Path) -> None:
+    assert closure(["toypackage.reader"]) == {"toypackage.reader", "toypackage.helper", "toypackage.words"}
+    assert closure(["toypackage.other"]) == {"toypackage.other", "toypackage.words"}
+    assert closure(["toypackage.lonely"]) == {"toypackage.lonely"}
 
 
-def test_a_change_makes_stale_only_what_uses_it(toy: Path) -> None:
-    names = ("toyroom.reader", "toyroom.other", "toyroom.lonely")
+def test_a_change_makes_only_dependent_modules_stale(toy: Path) -> None:
+    names = ("toypackage.reader", "toypackage.other", "toypackage.lonely")
     before = {n: code_version(n) for n in names}
     (toy / "helper.py").write_text((toy / "helper.py").read_text() + "\n# changed\n")
     forget()
-    assert [n for n in names if code_version(n) != before[n]] == ["toyroom.reader"]
+    assert [n for n in names if code_version(n) != before[n]] == ["toypackage.reader"]
     (toy / "words.py").write_text("A = 2\n")
     forget()
-    assert {n for n in names if code_version(n) != before[n]} == {"toyroom.reader", "toyroom.other"}
+    assert {n for n in names if code_version(n) != before[n]} == {"toypackage.reader", "toypackage.other"}
 
 
-def test_a_table_beside_a_module_counts_as_its_code(toy: Path) -> None:
-    before = code_version("toyroom.reader"), code_version("toyroom.lonely")
+def test_a_table_of_a_module_counts_as_its_code(toy: Path) -> None:
+    before = code_version("toypackage.reader"), code_version("toypackage.lonely")
     (toy / "tables").mkdir()
     (toy / "tables" / "reader_channels.csv").write_text("a\n")
     forget()
-    with_table = code_version("toyroom.reader")
+    with_table = code_version("toypackage.reader")
     assert with_table != before[0]
     (toy / "tables" / "reader_channels.csv").write_text("b\n")
     forget()
-    assert code_version("toyroom.reader") not in {with_table, before[0]}
-    assert code_version("toyroom.lonely") == before[1]
+    assert code_version("toypackage.reader") not in {with_table, before[0]}
+    assert code_version("toypackage.lonely") == before[1]
 
 
 def test_the_index_uses_the_label_rules_and_not_the_command_line() -> None:

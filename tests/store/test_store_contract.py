@@ -1,5 +1,5 @@
-"""What the lanes and the release ask of a store, on a folder and on an object store: the same bytes in both, the
-record of a stage and the manifest of a release written last, and on an object store nothing ever renamed.
+"""The contract between store, lanes and release, on a folder and on an object store: the same bytes in both, the record
+of a stage and the manifest of a release written last, and no rename on an object store.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def make(root: str, cache: Path) -> Store:
-    """A lane, its release and its local publication."""
+    """Build a lane, its release and its local publication, and return the store."""
     built.run_lane(built.lane(NAME, root, cache=cache))
     built.gather(root)
     store = Store(root)
@@ -52,7 +52,7 @@ def make(root: str, cache: Path) -> Store:
     return store
 
 
-def test_a_folder_and_an_object_store_hold_the_same_bytes(tmp_path: Path, cache: Path) -> None:
+def test_a_folder_and_an_object_store_contain_the_same_bytes(tmp_path: Path, cache: Path) -> None:
     here = make(str(tmp_path / "data"), cache)
     there = make(f"memory://{uuid.uuid4().hex}/data", cache)
     names = here.files("")
@@ -70,7 +70,7 @@ def test_a_release_in_any_store_verifies_and_is_listed(root: str, cache: Path) -
     assert verify(Store(f"{root}/{RELEASE}")).version == built.VERSION
 
 
-def test_an_unchanged_lane_does_no_work_in_any_store(root: str, cache: Path) -> None:
+def test_an_unchanged_lane_is_reused_in_any_store(root: str, cache: Path) -> None:
     first = built.run_lane(built.lane(NAME, root, cache=cache))
     assert first["reused"] is False
     again = built.run_lane(built.lane(NAME, root, cache=cache))
@@ -80,7 +80,7 @@ def test_an_unchanged_lane_does_no_work_in_any_store(root: str, cache: Path) -> 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Paths in the order in which they were written."""
+    """The paths in the order in which they were written."""
     names: list[str] = []
     write = Store.open_write
 
@@ -129,18 +129,18 @@ def test_on_an_object_store_nothing_is_renamed(cache: Path, monkeypatch: pytest.
     assert verify(Store(f"{root}/{RELEASE}")).ok
 
 
-def test_a_broken_stage_leaves_the_one_before_it_current(
+def test_a_failed_stage_leaves_the_previous_result_current(
     root: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = built.run_lane(built.lane(NAME, root, cache=cache))
     write = stage_benchmark.write_table
 
     def broken(*_: object) -> None:
-        raise OSError("the line went down")
+        raise OSError("the connection was lost")
 
     other = built.lane(NAME, root, cache=cache, config=replace(LITE, seed=7))
     monkeypatch.setattr(stage_benchmark, "write_table", broken)
-    with pytest.raises(OSError, match="went down"):
+    with pytest.raises(OSError, match="was lost"):
         stages.benchmark(other)
     current = other.stage("benchmark").current()
     assert current is not None
@@ -150,7 +150,7 @@ def test_a_broken_stage_leaves_the_one_before_it_current(
     assert stages.benchmark(other)["reused"] is True
 
 
-def test_a_gate_that_refuses_promotes_nothing(root: str, cache: Path) -> None:
+def test_a_gate_that_raises_promotes_nothing(root: str, cache: Path) -> None:
     from readbench_data.release.build import build_release
 
     made = built.lane(NAME, root, cache=cache)
@@ -170,7 +170,7 @@ def test_a_gate_that_refuses_promotes_nothing(root: str, cache: Path) -> None:
     assert releases(Store(root)) == []
 
 
-def test_what_killed_runs_left_is_swept_away_and_nothing_else(tmp_path: Path, cache: Path) -> None:
+def test_only_the_temporary_files_of_killed_runs_are_removed(tmp_path: Path, cache: Path) -> None:
     data = tmp_path / "data"
     store = make(str(data), cache)
     before = built.tree(data)
