@@ -1,4 +1,4 @@
-"""The dataset card and Croissant of a release: what the hub library, mlcroissant and a reader want of them."""
+"""The dataset card and the Croissant description of a release, read by huggingface_hub, datasets and mlcroissant."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def composition(release: Path) -> dict[str, Any]:
     return loaded
 
 
-def test_the_hub_library_reads_the_front_matter_and_gives_it_back(release: Path, manifest: dict[str, Any]) -> None:
+def test_huggingface_hub_reads_the_front_matter_and_writes_it_unchanged(
+    release: Path, manifest: dict[str, Any]
+) -> None:
     made = DatasetCard.load(release / "README.md")
     data = made.data
     assert isinstance(data, DatasetCardData)
@@ -48,7 +50,7 @@ def test_the_hub_library_reads_the_front_matter_and_gives_it_back(release: Path,
     assert DatasetCard(made.content).data.to_dict() == plain
 
 
-def test_the_library_that_loads_data_reads_the_configs(release: Path) -> None:
+def test_datasets_reads_the_configs(release: Path) -> None:
     from datasets.utils.metadata import MetadataConfigs
 
     found = MetadataConfigs.from_dataset_card_data(DatasetCard.load(release / "README.md").data)
@@ -57,9 +59,7 @@ def test_the_library_that_loads_data_reads_the_configs(release: Path) -> None:
     assert splits == ["queries", "corpus_p00", "corpus_p10", "corpus_p20"]
 
 
-def test_the_first_line_tells_of_miniatures(
-    release: Path, manifest: dict[str, Any], composition: dict[str, Any]
-) -> None:
+def test_the_first_line_names_miniatures(release: Path, manifest: dict[str, Any], composition: dict[str, Any]) -> None:
     body = (release / "README.md").read_text().split("---\n", 2)[2]
     assert body.startswith("**Built from miniatures.** ")
     real = json.loads(json.dumps(manifest))
@@ -82,7 +82,7 @@ SECTIONS = (
 )
 
 
-def test_every_section_is_there_and_every_file_it_points_to(release: Path) -> None:
+def test_every_section_and_every_linked_file_exist(release: Path) -> None:
     text = (release / "README.md").read_text()
     assert re.findall(r"^## (.*)$", text, re.MULTILINE) == list(SECTIONS)
     pointed = re.findall(r"\]\(((?!https?:)[^)#]+)\)", text)
@@ -113,14 +113,14 @@ def test_a_published_card_names_repository_and_tag_in_every_call(
     assert "### Changes since v8\n\n- one more entry" in text
 
 
-def test_what_was_set_is_called_ours_and_what_is_printed_is_not(release: Path) -> None:
+def test_changed_settings_are_marked_as_ours_and_printed_ones_are_not(release: Path) -> None:
     text = (release / "README.md").read_text()
     assert "| `corpus_cap` | 120 | ours (recovered: 1000) |" in text
     assert "| `seed` | 42 | printed |" in text
 
 
 def croissant_library() -> ModuleType:
-    """mlcroissant, whose log handler would close the stream it found whenever logging is set up anew."""
+    """Return mlcroissant; its log handler would close its stream whenever logging is configured again."""
     library = pytest.importorskip("mlcroissant", reason="mlcroissant is not installed")
     from absl import logging as absl_logging
 

@@ -1,4 +1,4 @@
-"""A release as people use it: with ``datasets``, from its pool, and published to the local folder."""
+"""A release in use: loaded with ``datasets``, composed from its pool, and published to the local folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SPLITS = ("queries", "corpus_p00", "corpus_p10", "corpus_p20")
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_load_dataset_gives_every_split_offline_and_the_corpora_nest(
+def test_load_dataset_returns_every_split_offline_and_the_corpora_are_nested(
     lite: built.Built, tmp_path: Path, name: str
 ) -> None:
     from datasets import load_dataset
@@ -47,7 +47,7 @@ def test_load_dataset_gives_every_split_offline_and_the_corpora_nest(
     assert not set(ids["queries"]) & set(ids["corpus_p20"])
 
 
-def test_the_card_lists_exactly_what_is_there(lite: built.Built) -> None:
+def test_the_card_lists_exactly_the_files_of_the_release(lite: built.Built) -> None:
     front = yaml.safe_load((lite.release / "README.md").read_text().split("---\n")[1])
     assert [c["config_name"] for c in front["configs"]] == sorted(built.THREE)
     listed = {p for c in front["configs"] for part in c["data_files"] for p in part["path"]}
@@ -69,8 +69,8 @@ def _some_id(lite: built.Built) -> str:
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_pool_and_config_give_the_released_sets_again(pooled: Path, lite: built.Built, name: str) -> None:
-    """From the published folder alone: values are fingerprinted anew, units are taken from the audit table."""
+def test_pool_and_config_reproduce_queries_and_corpora(pooled: Path, lite: built.Built, name: str) -> None:
+    """From the published folder alone: fingerprints are computed again, units are taken from the audit table."""
     manifest = json.loads((pooled / "manifest.json").read_text())
     stated = manifest["config"]
     config = BenchmarkConfig(**{**stated, "pollution": tuple(stated["pollution"])})
@@ -110,7 +110,7 @@ def data(lite: built.Built, tmp_path: Path) -> Path:
 
 
 def changed(data: Path) -> None:
-    """Another release under the same version."""
+    """Write another release under the same version."""
     card = data / "release" / built.VERSION / "README.md"
     card.write_text(card.read_text() + "\nmore\n")
     file = data / "release" / built.VERSION / "manifest.json"
@@ -132,7 +132,7 @@ def test_publishing_again_does_nothing(data: Path) -> None:
     assert {p: p.stat().st_mtime_ns for p in target.rglob("*")} == before
 
 
-def test_an_unpublished_version_is_replaced_whole(data: Path) -> None:
+def test_an_unpublished_version_is_replaced_as_a_whole(data: Path) -> None:
     changed(data)
     (data / "published" / built.VERSION / "stale").write_text("x")
     assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]
@@ -154,12 +154,12 @@ def test_a_published_version_is_never_rewritten(data: Path) -> None:
     assert built.tree(data / "published") == before
 
 
-def test_publishing_what_is_not_built_says_so(tmp_path: Path) -> None:
+def test_publishing_a_version_that_is_not_built_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReadbenchError, match=r"no manifest\.json: build the release first"):
         publish_local(Store(str(tmp_path)), "9.9.9")
 
 
-def test_a_copy_without_its_manifest_is_made_again(data: Path) -> None:
+def test_a_copy_without_its_manifest_is_written_again(data: Path) -> None:
     shutil.rmtree(data / "published" / built.VERSION)
     (data / "published" / built.VERSION).mkdir()
     assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]

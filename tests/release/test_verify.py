@@ -1,5 +1,5 @@
-"""Verification finds every planted breach and says where. A breach is planted as a tampered would: the checksums and
-counts in the manifest are made to fit, unless the test is about them.
+"""Verification finds every planted problem and reports where it is. The checksums and counts in the manifest are
+changed to match the planted problem, unless the test is about them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AUDIT = "audit/mit_bih.parquet"
 
 
 class Tampered:
-    """A copy of a release to be changed, with a manifest that fits afterwards."""
+    """A copy of a release whose manifest is updated after every change, so that checksums and counts match."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -95,7 +95,7 @@ def values(change: Callable[[list[np.ndarray]], None]) -> Callable[[pa.Table], p
     return changed
 
 
-def test_a_release_as_built_is_sound(tampered: Tampered) -> None:
+def test_a_release_as_built_has_no_problems(tampered: Tampered) -> None:
     assert tampered.problems() == []
 
 
@@ -117,7 +117,7 @@ def test_a_flipped_byte_in_any_file(tampered: Tampered, path: str, place: float)
     assert f"{path}: its sha256 is not the one in the manifest: the file was changed" in tampered.problems()
 
 
-def test_a_file_that_is_gone(tampered: Tampered) -> None:
+def test_a_missing_file(tampered: Tampered) -> None:
     for path in (QUERIES, "composition.json", "README.md"):
         (tampered.folder / path).unlink()
         assert f"{path}: listed in the manifest but not there" in tampered.problems()
@@ -129,7 +129,7 @@ def test_a_file_that_is_not_listed(tampered: Tampered) -> None:
 
 
 @pytest.mark.parametrize("path", [AUDIT, "licenses/mit_bih.md", "README.md", "composition.json"])
-def test_a_file_that_is_gone_from_the_manifest_as_well(tampered: Tampered, path: str) -> None:
+def test_a_file_that_is_also_missing_from_the_manifest(tampered: Tampered, path: str) -> None:
     (tampered.folder / path).unlink()
     tampered.state(lambda m: m["files"].pop(path))
     assert f"{path}: belongs to every release, but the manifest does not list it" in tampered.problems()
@@ -235,11 +235,11 @@ def test_channels_that_do_not_fit_the_values(tampered: Tampered) -> None:
     "extras", ['{"class": "V"}', '{"note": {"why": ["V"]}}', '{"V": 1}'], ids=["value", "deep inside", "key"]
 )
 def test_extras_that_name_the_class(tampered: Tampered, extras: str) -> None:
-    def told(table: pa.Table) -> pa.Table:
+    def name_the_class(table: pa.Table) -> pa.Table:
         row = table["class_label"].to_pylist().index("V")
         return column("extras", lambda old: [*old[:row], extras, *old[row + 1 :]])(table)
 
-    tampered.table(ANOMALIES, told)
+    tampered.table(ANOMALIES, name_the_class)
     assert tampered.problems() == [f"{ANOMALIES}: extras names the class 'V'"]
 
 
@@ -251,7 +251,7 @@ def test_extras_that_name_a_long_class_within_a_text(tampered: Tampered) -> None
 
 
 @pytest.mark.parametrize("extras", ["{", "[1]", "null"])
-def test_extras_that_are_no_object(tampered: Tampered, extras: str) -> None:
+def test_extras_that_are_not_an_object(tampered: Tampered, extras: str) -> None:
     tampered.table(ANOMALIES, column("extras", first(extras)))
     assert any("extras is not" in p for p in tampered.problems())
 
@@ -271,7 +271,7 @@ def test_another_schema(tampered: Tampered) -> None:
     assert f"{AUDIT}: its columns or types are not those of the fixed schema" in tampered.problems()
 
 
-def test_a_file_that_is_no_parquet(tampered: Tampered) -> None:
+def test_a_file_that_is_not_parquet(tampered: Tampered) -> None:
     for path in (QUERIES, AUDIT):
         (tampered.folder / path).write_bytes(b"PAR1 not really PAR1")
         tampered.fit(path)
@@ -280,7 +280,7 @@ def test_a_file_that_is_no_parquet(tampered: Tampered) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda m: m.update(datasets=[]), "datasets is missing or of another kind"),
         (lambda m: m.pop("version"), "version is missing or of another kind"),
@@ -293,11 +293,11 @@ def test_a_file_that_is_no_parquet(tampered: Tampered) -> None:
         (lambda m: m["files"].update({"../x": m["files"][QUERIES]}), "it names a file outside of the release"),
     ],
 )
-def test_a_manifest_that_lacks_what_all_else_is_looked_up_in(
-    tampered: Tampered, change: Callable[[dict[str, Any]], object], told: str
+def test_a_manifest_without_the_keys_that_verification_needs(
+    tampered: Tampered, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     tampered.state(change)
-    with pytest.raises(ReadbenchError, match=re.escape(told)):
+    with pytest.raises(ReadbenchError, match=re.escape(message)):
         tampered.problems()
 
 
@@ -306,8 +306,8 @@ def test_wrong_counts_in_the_manifest(tampered: Tampered) -> None:
     assert tampered.problems() == [f"{QUERIES}: 20 rows, the manifest says 19"]
 
 
-def test_a_normal_too_few(tampered: Tampered) -> None:
-    """Taken from the data, the audit table and the counts."""
+def test_a_missing_normal_window(tampered: Tampered) -> None:
+    """A Normal window is removed from the data, the audit table and the counts."""
     path = "data/mit_bih/corpus-normals-20.parquet"
     gone = pq.read_table(tampered.folder / path)["entry_id"][0].as_py()
     tampered.table(path, lambda t: t.slice(1))
@@ -333,7 +333,7 @@ def test_caps_and_relevant_entries(tampered: Tampered) -> None:
     assert any("have fewer than 11 relevant entries" in p for p in found)
 
 
-def test_the_pool_holds_the_kept_windows(pooled: Path, tmp_path: Path) -> None:
+def test_the_pool_contains_the_retained_windows(pooled: Path, tmp_path: Path) -> None:
     tampered = Tampered(Path(shutil.copytree(pooled, tmp_path / "release")))
     assert tampered.problems() == []
     path = next(p for p in tampered.manifest["files"] if p.startswith("data/mit_bih/pool/"))

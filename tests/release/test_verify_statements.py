@@ -1,5 +1,5 @@
-"""What a release tells of itself is checked too: card, licence notes, settings, and the votes of windows in no set.
-A breach is planted as a tampered would: the checksums in the manifest are made to fit.
+"""Verification also checks the statements of a release: card, licence notes, settings, and the votes of windows that
+are not in the release. The checksums in the manifest are changed to match each planted problem.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Votes = list[dict[str, Any]]
 
 
 class Tampered:
-    """A copy of a release to be changed, sealed again after every change."""
+    """A copy of a release whose manifest is updated after every change, so that checksums match."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,9 +61,9 @@ class Tampered:
         pq.write_table(changed, self.folder / path)
         self.seal(path, content_sha256=content_sha256(changed))
 
-    def problems(self, told: Mapping[str, Source] | None = None) -> list[str]:
-        """``told``: the declarations of the code that made the release."""
-        return verify(Store(str(self.folder)), told, built.release_code() if told else None).problems
+    def problems(self, declared: Mapping[str, Source] | None = None) -> list[str]:
+        """Return the problems; ``declared``: the declarations of the code that built the release."""
+        return verify(Store(str(self.folder)), declared, built.release_code() if declared else None).problems
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def tampered(lite: built.Built, tmp_path: Path) -> Tampered:
 
 @pytest.fixture
 def published(lite: built.Built, tmp_path: Path) -> Tampered:
-    """As ``publish`` puts it on the Hub: without ctsr, its code for the Hub, and with the changes since 0.8.0."""
+    """The release as ``publish`` sends it to the Hub: without ctsr, with the changes since 0.8.0."""
     words = "- mit_bih: 3 added (corpus_cap)\n- no entry differs"
     changes = Changes("0.8.0", words, "# Changelog\n\n## 0.8.0\n\nFirst published version.\n")
     place = Published("me/bench", built.VERSION)
@@ -88,11 +88,9 @@ def composition_row(tampered: Tampered) -> str:
     )
 
 
-def test_what_is_built_and_what_is_published_are_sound_to_the_last_byte(
-    tampered: Tampered, published: Tampered
-) -> None:
-    told = sources.all_sources()
-    assert [one.problems(told) for one in (tampered, published)] == [[], []]
+def test_the_built_and_the_published_release_have_no_problems(tampered: Tampered, published: Tampered) -> None:
+    declared = sources.all_sources()
+    assert [one.problems(declared) for one in (tampered, published)] == [[], []]
     assert [one.problems() for one in (tampered, published)] == [[], []]
 
 
@@ -119,15 +117,15 @@ def test_a_row_too_many_in_the_composition_table(tampered: Tampered) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("| `seed` | 42 |", "| `seed` | 43 |", "its setting `seed` is not that of the manifest"),
         (", seed 42, configuration", ", seed 7, configuration", "its version, seed or configuration is not that"),
     ],
 )
-def test_another_setting_in_the_card(tampered: Tampered, old: str, new: str, told: str) -> None:
+def test_another_setting_in_the_card(tampered: Tampered, old: str, new: str, message: str) -> None:
     tampered.text("README.md", old, new)
-    assert [p.split(": ")[1].startswith(told) for p in tampered.problems()] == [True]
+    assert [p.split(": ")[1].startswith(message) for p in tampered.problems()] == [True]
 
 
 @pytest.mark.parametrize("of", ["tampered", "published"])
@@ -145,8 +143,8 @@ def test_other_changes_in_the_card_than_in_the_changelog(published: Tampered) ->
     assert "the card is stale" in published.problems(sources.all_sources())[0]
 
 
-def test_a_card_of_other_code_is_not_held_against_this_codes_words(tampered: Tampered) -> None:
-    other = {n: replace(s, evidence="told in other words") for n, s in sources.all_sources().items()}
+def test_a_card_of_other_code_is_not_compared_with_the_card_of_this_code(tampered: Tampered) -> None:
+    other = {n: replace(s, evidence="described in other words") for n, s in sources.all_sources().items()}
     assert any("the card is stale" in p for p in tampered.problems(other))
     tampered.state(lambda m: m.update(code_version="0" * 12))
     assert tampered.problems(other) == []
@@ -160,7 +158,7 @@ def test_the_command_compares_with_the_declarations(tampered: Tampered) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "it is empty: it says neither licence nor citation"),
         (" \n", "it is empty: it says neither licence nor citation"),
@@ -168,12 +166,12 @@ def test_the_command_compares_with_the_declarations(tampered: Tampered) -> None:
         ("# MIT-BIH\n\n- Licence: ODC-By 1.0 (https://example.org)\n", None),
     ],
 )
-def test_a_licence_note_that_does_not_say_it(tampered: Tampered, text: str, told: str | None) -> None:
+def test_a_licence_note_without_the_licence(tampered: Tampered, text: str, message: str | None) -> None:
     (tampered.folder / NOTE).write_text(text)
     tampered.seal(NOTE)
-    assert [p.startswith(f"{NOTE}: {told}") for p in tampered.problems()] == ([True] if told else [])
+    assert [p.startswith(f"{NOTE}: {message}") for p in tampered.problems()] == ([True] if message else [])
     declared = tampered.problems(sources.all_sources())
-    assert [p.startswith(f"{NOTE}: {told or 'it is not the note of'}") for p in declared] == [True]
+    assert [p.startswith(f"{NOTE}: {message or 'it is not the note of'}") for p in declared] == [True]
 
 
 def test_another_licence_in_the_manifest(tampered: Tampered) -> None:
@@ -185,7 +183,7 @@ def test_another_licence_in_the_manifest(tampered: Tampered) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda m: m.update(seed=43), "its seed (43) is not that of its config (42)"),
         (lambda m: m.pop("seed"), "its seed (None) is not that of its config (42)"),
@@ -194,15 +192,15 @@ def test_another_licence_in_the_manifest(tampered: Tampered) -> None:
         (lambda m: m["datasets"]["ctsr"]["config"].update(seed=43), "the config of ctsr is not that of the release"),
     ],
 )
-def test_settings_that_are_told_differently(
-    tampered: Tampered, change: Callable[[dict[str, Any]], object], told: str
+def test_contradicting_settings_in_the_manifest(
+    tampered: Tampered, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     tampered.state(change)
-    assert f"manifest.json: {told}" in tampered.problems()
+    assert f"manifest.json: {message}" in tampered.problems()
 
 
 def revote(of: str | None, change: Callable[[Votes], Votes], **columns: Any) -> Callable[..., pl.DataFrame]:
-    """The votes, and other columns, of the first window that was dropped as ``of`` (None: of a drawn Normal)."""
+    """Change votes and other columns of the first window dropped for ``of`` (None: a selected Normal window)."""
     if of is None:
         wanted = (pl.col("outcome") == "corpus") & (pl.col("class_label") == "Normal")
     else:
@@ -218,13 +216,13 @@ def revote(of: str | None, change: Callable[[Votes], Votes], **columns: Any) -> 
 
 
 def counts(**of: int) -> Callable[[Votes], Votes]:
-    """Votes with these counts for Normal (``n``) and two faults (``a``, ``b``)."""
+    """Return votes with these counts for Normal (``n``) and two faults (``a``, ``b``)."""
     names = {"n": "Normal", "a": "fault a", "b": "fault b"}
     return lambda _: [{"code": k, "class_label": names[k], "count": v} for k, v in of.items()]
 
 
 @pytest.mark.parametrize(
-    ("of", "votes", "columns", "told"),
+    ("of", "votes", "columns", "message"),
     [
         ("mixed", counts(n=200, a=55), {"majority_share": 200 / 255}, "whose votes are not their 256 steps"),
         ("mixed", counts(n=200, a=57), {"majority_share": 200 / 257}, "whose votes are not their 256 steps"),
@@ -243,11 +241,11 @@ def counts(**of: int) -> Callable[[Votes], Votes]:
         ("mixed", counts(n=256), {"rule": "native", "majority_share": 1.0}, "labelled by another rule than majority"),
     ],
 )
-def test_votes_of_windows_that_do_not_give_their_fate(
-    tampered: Tampered, of: str | None, votes: Callable[[Votes], Votes], columns: dict[str, Any], told: str
+def test_votes_that_contradict_the_outcome_of_a_window(
+    tampered: Tampered, of: str | None, votes: Callable[[Votes], Votes], columns: dict[str, Any], message: str
 ) -> None:
     tampered.windows(AUDIT, revote(of, votes, **columns))
-    assert any(p.startswith(f"{AUDIT}: 1 windows {told}, such as ") for p in tampered.problems())
+    assert any(p.startswith(f"{AUDIT}: 1 windows {message}, such as ") for p in tampered.problems())
 
 
 @pytest.mark.parametrize(

@@ -178,9 +178,7 @@ def test_bad_input_is_one_line_with_file_row_and_reason(name: str, mirror: Path,
     ran = built.readbench(*words)
     assert ran.code == 1
     assert ran.out == ""
-    where = (
-        file.parent if fault.verify else file
-    )  # no file of a miniature has the published checksum, so the first one is named
+    where = file.parent if fault.verify else file  # no miniature has a published checksum: the first file is named
     assert ran.error.startswith(f"readbench: {where}")
     for part in fault.parts:
         assert part in ran.error
