@@ -53,7 +53,7 @@ def macro_by_level(board: Leaderboard) -> str:
     macro = [row for row in board.macro().iter_rows(named=True) if row["rho0"] is not None][:40]
     if not macro:
         return "no values"
-    title = "macro NDCG@10 at 0, 10 and 20 % Normal; bar: 95 % interval at 0 %"
+    title = "macro NDCG@10 at 0, 10 and 20 % Normal windows; bar: 95 % interval at 0 %"
     figure = Figure(figsize=(7.2, 1.0 + 0.24 * len(macro)), dpi=DPI, layout="constrained")
     axes = figure.subplots()
     comparison = board.comparison(0)

@@ -79,8 +79,8 @@ def make_view(
             "origin": None,
             "partial": False,
         }
-        kept = {k: composition["datasets"][name][k] for k in ("domain", "row", "printed")}
-        composition["datasets"][name] = kept | {
+        retained = {k: composition["datasets"][name][k] for k in ("domain", "row", "printed")}
+        composition["datasets"][name] = retained | {
             "status": WITHHELD,
             "reason": reason,
             "built": None,
@@ -88,8 +88,8 @@ def make_view(
             "partial": False,
         }
     own = {layout.COMPOSITION, layout.CARD, layout.CROISSANT, CHANGELOG}
-    gone = {name: (f"data/{name}/", layout.audit(name), layout.licence(name)) for name in leave_out}
-    prefixes = tuple(p for parts in gone.values() for p in parts)
+    removed = {name: (f"data/{name}/", layout.audit(name), layout.licence(name)) for name in leave_out}
+    prefixes = tuple(p for parts in removed.values() for p in parts)
     files = {p: f for p, f in manifest["files"].items() if p not in own and not p.startswith(prefixes or ("\0",))}
     for path in files:
         _link(release / path, into / path)

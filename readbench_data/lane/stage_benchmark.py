@@ -59,9 +59,9 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
                 written[layout.data(lane.name, file)] = write_entries(stream, lane.name, (cut[i] for i in ids))
     if lane.pool:
         lane.progress("writing the pool")
-        kept = audit.filter(pl.col("outcome") != "dropped")
-        entries = _stream_entries(lane, index, kept)
-        parts = write_pool(lane.store, f"{place}/pool", lane.name, entries, _value_bytes(index, kept))
+        retained = audit.filter(pl.col("outcome") != "dropped")
+        entries = _stream_entries(lane, index, retained)
+        parts = write_pool(lane.store, f"{place}/pool", lane.name, entries, _value_bytes(index, retained))
         written |= {layout.data(lane.name, f"pool/{name}"): part for name, part in parts.items()}
     table = audit.to_arrow().cast(AUDIT_SCHEMA)
     with lane.store.open_write(f"{place}/audit.parquet") as stream:

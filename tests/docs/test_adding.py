@@ -1,4 +1,4 @@
-"""The dataset that CONTRIBUTING.md adds goes through every stage, as the page stands."""
+"""The example dataset of CONTRIBUTING.md, unchanged, runs through every stage."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from readbench_data.dataset.label_docs import SHARED_MARKS
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
 HAND_WRITTEN = [page for page in PAGES if page != LABELS]
-ROOMS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci")
+FOLDERS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci", ".github")
 PLACEHOLDER = re.compile(r"[<*{]|NAME|DATASET")
 
 
@@ -71,8 +71,8 @@ def test_every_shared_setting_is_marked() -> None:
 def test_every_path_is_there(page: Path) -> None:
     for span in _code(page):
         for word in span.split():
-            path = word.strip(".,;:()'\"").split("::")[0]
-            if path.split("/")[0] in ROOMS and "/" in path and not PLACEHOLDER.search(path):
+            path = word.strip(",;:()'\"").rstrip(".").split("::")[0]
+            if path.split("/")[0] in FOLDERS and "/" in path and not PLACEHOLDER.search(path):
                 assert (REPO / path).exists(), f"{page.name} names {path}"
             elif re.fullmatch(r"[\w.-]+\.(py|toml|yaml|txt)|Makefile|LICENSE", path) and page != LABELS:
                 assert (REPO / path).exists() or list(REPO.glob(f"*/{path}")) or list(REPO.glob(f"*/*/{path}")), path
@@ -101,10 +101,10 @@ def test_every_readbench_command_parses(page: Path) -> None:
         assert words[0] in COMMANDS, f"{page.name}: readbench {words[0]}"
         command = cli.get_command(click.Context(cli), words[0])
         assert command is not None
-        if len(words) > 1:  # a bare name in a sentence is no call
+        if len(words) > 1:  # a command name alone in a sentence is not a call
             command.make_context(words[0], list(words[1:]))
-        told = CliRunner().invoke(cli, [*words, "--help"])
-        assert told.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {told.output}"
+        ran = CliRunner().invoke(cli, [*words, "--help"])
+        assert ran.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {ran.output}"
 
 
 def test_the_readme_shows_what_a_first_day_needs() -> None:
