@@ -10,7 +10,7 @@ EPILOG = """\b
 Examples:
   readbench pull you/readbench@0.2.0                     from the Hub
   readbench pull ./out@0.2.0                             from a folder written by `readbench publish --to ./out`
-  readbench evaluate --release you/readbench@0.2.0       commands that take --release pull by themselves
+  readbench evaluate --release you/readbench@0.2.0       other commands pull the release if needed
 """
 
 

@@ -23,7 +23,7 @@ Examples:
   readbench submission validate submissions/my-method list its problems without executing it
   readbench submission run submissions/my-method      rank every query, write results.json
   readbench submission verify submissions/my-method   rerun and compare with results.json
-  readbench submission export results-repository      a self-contained repository in the board's shape
+  readbench submission export results-repository      a self-contained results repository
 The method runs in a separate process that sees only its folder; the labels are not in that process. No harness can
 stop a method from using released values that it has memorised.
 """
