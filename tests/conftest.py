@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from tests.support.built import Built
 
 REPO = Path(__file__).resolve().parents[1]
 
@@ -40,6 +44,14 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     monkeypatch.setenv("READBENCH_DATA", str(base / "data"))
     monkeypatch.setenv("READBENCH_HOME", str(base / "home"))
     monkeypatch.setenv("HF_HOME", str(base / "hf"))
+
+
+@pytest.fixture(scope="session")
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """One lite build of three miniatures, shared by the whole run; copy it before changing it."""
+    from tests.support import built  # after the environment is set
+
+    return built.lite(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,5 @@ from tests.support import built
 
 
 @pytest.fixture(scope="session")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built.mirror(tmp_path_factory)

@@ -210,7 +210,7 @@ def test_what_is_kept_at_a_level_is_made_once_and_costs_every_user_the_same(
 ) -> None:
     now = [0.0]
     clock = SimpleNamespace(perf_counter=lambda: now[0], process_time=lambda: now[0])
-    for module in ("task", "arrays"):
+    for module in ("task.task", "task.arrays"):
         monkeypatch.setattr(f"readbench_data.evaluation.{module}.time", clock)
     task = Task.load(Release(release), "waves")
     made: list[str] = []

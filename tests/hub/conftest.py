@@ -11,7 +11,7 @@ import pytest
 from huggingface_hub.utils import _http
 
 from readbench_data.store.store import Store
-from tests.support import built, s3
+from tests.support import s3
 from tests.support.hub.releases import TOKEN
 from tests.support.hub.standin import HubStandIn
 
@@ -35,11 +35,6 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(**{n: getattr(time, n) for n in dir(time) if not n.startswith("_")})
     clock.sleep = lambda seconds: None
     monkeypatch.setattr(_http, "time", clock)
-
-
-@pytest.fixture(scope="session")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,6 @@ from tests.support import built
 
 
 @pytest.fixture(scope="session")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
-
-
-@pytest.fixture(scope="session")
 def pooled(lite: built.Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The release of the same lanes, built with ``--pool``."""
     data = lite.copy(tmp_path_factory.mktemp("pooled") / "data")

@@ -153,11 +153,6 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
-
-
-@pytest.fixture(scope="module")
 def earlier(lite: built.Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data root with an earlier release, which bad input must leave unchanged."""
     return lite.copy(tmp_path_factory.mktemp("earlier") / "data", "lanes", "release", "published", "leaderboard")

@@ -8,18 +8,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from filelock import FileLock
 
 from readbench_data.dataset.config import LITE
 from readbench_data.release.local import publish_local
 from readbench_data.store.store import Store
 from tests.support import built
-
-
-@pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
 
 
 def test_builds_killed_at_every_step_give_the_release_of_an_uninterrupted_build(tmp_path: Path) -> None:

@@ -23,11 +23,6 @@ from tests.support import built
 SETS = ("queries", "corpus-anomalies", "corpus-normals-10", "corpus-normals-20")
 
 
-@pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> built.Built:
-    return built.lite(tmp_path_factory)
-
-
 def test_two_builds_in_different_data_roots_are_byte_for_byte_identical(lite: built.Built, tmp_path: Path) -> None:
     """The second build has another process, hash seed, time zone, language, file mask and order of lanes."""
     script = (
