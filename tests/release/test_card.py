@@ -116,7 +116,7 @@ def test_a_published_card_names_repository_and_tag_in_every_call(
 def test_what_was_set_is_called_ours_and_what_is_printed_is_not(release: Path) -> None:
     text = (release / "README.md").read_text()
     assert "| `corpus_cap` | 120 | ours (recovered: 1000) |" in text
-    assert "| `seed` | 42 | printed |" in text
+    assert "| `seed` | 42 | stated |" in text
 
 
 def croissant_library() -> ModuleType:
