@@ -21,9 +21,14 @@ def lane_job(name: str) -> str:
 
 
 def build_definitions(workspace: Workspace | None = None, datasets: Iterable[str] | None = None) -> dg.Definitions:
-    """Return new definitions. ``workspace``: replaces the resource in tests; ``datasets``: only these lanes."""
+    """Return new definitions. ``workspace`` replaces the resource (tests), ``datasets`` limits the lanes that are made.
+
+    The descriptions of the lanes show the settings in force in that workspace.
+    """
+    workspace = workspace or Workspace.from_environment()
+    config = workspace.config()
     names = list(sources.all_sources()) if datasets is None else list(datasets)
-    lanes = [asset for name in names for asset in build_lane(sources.get(name))]
+    lanes = [asset for name in names for asset in build_lane(sources.get(name), config)]
     in_process = dg.in_process_executor
     jobs = [
         dg.define_asset_job(
@@ -53,7 +58,7 @@ def build_definitions(workspace: Workspace | None = None, datasets: Iterable[str
     return dg.Definitions(
         assets=[*lanes, *build_release_assets()],
         jobs=jobs,
-        resources={"workspace": workspace or Workspace.from_environment()},
+        resources={"workspace": workspace},
         executor=in_process,
     )
 

@@ -17,6 +17,8 @@ from assets import checks, metadata
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
+from readbench_data.dataset.allowed import shown
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.dataset.source import Source
 from readbench_data.errors import NoData
 from readbench_data.leakage.facts import from_lane
@@ -27,9 +29,15 @@ from readbench_data.release.build import set_lane_status
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 
 
-def build_lane(source: Source) -> list[dg.AssetsDefinition]:
-    """Return the four assets of a source; key prefix and group are the name of the dataset."""
-    return [_raw(source), _recordings(source), _windows(source), _benchmark(source)]
+def build_lane(source: Source, config: BenchmarkConfig) -> list[dg.AssetsDefinition]:
+    """Return the four assets of a source, described with the settings in force; key prefix and group are its name."""
+    settings = config.for_dataset(source.name, source.config)
+    return [
+        _raw(source),
+        _recordings(source, settings),
+        _windows(source, settings, config),
+        _benchmark(source, settings, config),
+    ]
 
 
 def _key(source: Source, name: str) -> dg.AssetKey:
@@ -87,7 +95,7 @@ def _raw(source: Source) -> dg.AssetsDefinition:
     return raw
 
 
-def _recordings(source: Source) -> dg.AssetsDefinition:
+def _recordings(source: Source, settings: DatasetConfig[Any]) -> dg.AssetsDefinition:
     key = _key(source, "recordings")
     how = (
         "sentinels set to missing, constant channels removed, rows with a missing value dropped, which splits the "
@@ -96,7 +104,10 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
         else "forward fill, back fill of a leading gap, 0 for absent channels"
     )
 
-    @_asset(source, "recordings", "raw", f"Curated recordings: {how}. Paper A.1.1.", {"parquet"})
+    options = ", ".join(f"{name} = {shown(value)}" for name, value in settings.options.for_reader().items())
+    description = f"Curated recordings: {how}{f'; {options}' if options else ''}. Paper A.1.1."
+
+    @_asset(source, "recordings", "raw", description, {"parquet"})
     def recordings(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
         yield from _gated(
@@ -114,14 +125,16 @@ SUITES = {"benchmark": ("benchmark", "leaks")}
 """Stages with more than one suite."""
 
 
-def _windows(source: Source) -> dg.AssetsDefinition:
+def _windows(source: Source, settings: DatasetConfig[Any], config: BenchmarkConfig) -> dg.AssetsDefinition:
     key = _key(source, "windows")
     cut = (
         "the source's own windows"
-        if source.config.length is None
-        else f"length {source.config.length}, stride {source.config.stride or source.config.length}"
+        if settings.length is None
+        else f"length {settings.length}, stride {settings.stride or settings.length}"
     )
-    description = f"Window index: {cut}; rule {source.rule}; evidence: {source.evidence}. Paper A.1.3."
+    coverage = f" with a coverage of more than {config.coverage:g}" if source.rule == "short_fault" else ""
+    rule = f"rule {source.rule}{coverage}, normal purity {config.normal_purity:g}"
+    description = f"Window index: {cut}; {rule}; evidence: {source.evidence}. Paper A.1.3."
 
     @_asset(source, "windows", "recordings", description, {"polars", "parquet"})
     def windows(workspace: Workspace) -> Events:
@@ -138,10 +151,16 @@ def _windows(source: Source) -> dg.AssetsDefinition:
     return windows
 
 
-def _benchmark(source: Source) -> dg.AssetsDefinition:
+def _benchmark(source: Source, settings: DatasetConfig[Any], config: BenchmarkConfig) -> dg.AssetsDefinition:
     key = _key(source, "benchmark")
+    split = (
+        "the source's own split where possible"
+        if settings.native_split
+        else f"{settings.test_fraction:.3g} of each class on the query side"
+    )
     description = (
-        f"Queries and the nested corpora at 0, 10 and 20 % Normal windows, selected by seed. Split unit: {source.unit}."
+        f"Queries (at most {config.query_cap}) and the nested corpora at 0, 10 and 20 % Normal (at most "
+        f"{config.corpus_cap} anomalies), selected by seed {config.seed}; {split}. Split unit: {source.unit}."
     )
 
     @_asset(source, "benchmark", "windows", description, {"parquet"})

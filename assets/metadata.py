@@ -45,7 +45,12 @@ def raw(source: Source, record: stages.Record) -> dict[str, Any]:
 
 def recordings(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
     """Return the metadata of stage recordings: the counts of curation."""
-    return {"dagster/row_count": record["counts"]["segments"], "data": _origin_note(lane), **record["counts"]}
+    return {
+        "dagster/row_count": record["counts"]["segments"],
+        "data": _origin_note(lane),
+        "settings": _settings(lane),
+        **record["counts"],
+    }
 
 
 def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
@@ -54,6 +59,7 @@ def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> d
         "dagster/row_count": record["counts"]["windows"],
         "dagster/column_schema": table_schema(INDEX_SCHEMA),
         "data": _origin_note(lane),
+        "settings": _settings(lane),
         "audit_page": _audit_page(workspace, lane.source),
         "classes": _bars(record["classes"]),
         "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
@@ -71,6 +77,7 @@ def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
         "dagster/row_count": sum(f["rows"] for p, f in record["files"].items() if p.startswith("data/")),
         "dagster/column_schema": table_schema(AUDIT_SCHEMA),
         "data": _origin_note(lane),
+        "settings": _settings(lane),
         "corpus": _bars(counts[layout.ANOMALIES]),
         "queries": _bars(counts[layout.QUERIES]),
         "corpus_picture": dg.MetadataValue.md(figures.histogram(counts[layout.ANOMALIES], "corpus anomalies")),
@@ -97,6 +104,12 @@ def _origin_note(lane: stages.Lane) -> str:
     """Return where the data come from, as shown next to numbers."""
     miniature = lane.files.origin == "miniature"
     return "miniature: generated data, not READ-Bench" if miniature else lane.files.origin
+
+
+def _settings(lane: stages.Lane) -> dg.MetadataValue:
+    """The settings in force: the shared ones, and the dataset's own."""
+    shared = {name: value for name, value in lane.config.to_json().items() if name != "datasets"}
+    return dg.MetadataValue.json({**shared, **lane.settings.to_json()})
 
 
 def _bars(counts: dict[str, int]) -> dg.MetadataValue:

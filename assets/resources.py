@@ -81,10 +81,12 @@ class Workspace(dg.ConfigurableResource):
     def config(self) -> BenchmarkConfig:
         """Return the settings of this run."""
         file = Path(self.config_file) if self.config_file else None
-        return load_config(self.profile_name, file, self.settings, sources.all_sources())
+        declared = {name: source.config for name, source in sources.all_sources().items()}
+        return load_config(self.profile_name, file, self.settings, declared)
 
     def lane(self, source: Source) -> Lane:
         """Return a dataset's lane. Raises ``NoData`` if its original files are not available."""
+        config = self.config()  # before any file is fetched: a setting that no build can use is refused first
         origin = Origin(self.origin_kind, self.cache, self.mirror or None)
         module, miniature = sources.module_names(source.name)
         return Lane(
@@ -92,7 +94,7 @@ class Workspace(dg.ConfigurableResource):
             module=module,
             store=self.store,
             files=origin.files(source, lambda: (sources.miniature(source.name), miniature)),
-            config=self.config(),
+            config=config,
             verify=self.verify,
             pool=self.pool,
             progress=lambda line: report(f"{source.name}: {line}"),

@@ -11,11 +11,14 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, DatasetConfig
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
 from readbench_data.dataset.source import Licence, RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -37,6 +40,28 @@ TRUTH = ("y", "category")
 
 COLUMNS = ("timestamp", *CHANNELS, *TRUTH)
 METADATA_COLUMNS = ("start_time", "end_time", "root_cause", "affected", "category")
+
+
+class CatsOptions(SourceOptions):
+    """What is decided for CATS only."""
+
+    class_by: Literal["category", "root_cause"] = setting(
+        "category", provenance=OURS, description="the column of metadata.csv that is the class of an anomaly"
+    )
+    reach: int = setting(
+        provenance=OURS,
+        follows=(0.5, 0),
+        ge=0,
+        le=MOST,
+        description="rows on both sides of an anomaly that are cut with it",
+    )
+    margin: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=0,
+        le=MOST,
+        description="rows between an anomaly and what counts as normal operation, at least",
+    )
 
 
 @dataclass(frozen=True)
@@ -62,7 +87,7 @@ class Stretch:
     anomalies: tuple[Anomaly, ...] = ()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: CatsOptions) -> Located:
     """metadata.csv and data.csv, or data.parquet where there is no data.csv."""
     tables = files.glob("data.csv") or files.glob("data.parquet")
     metadata = files.glob("metadata.csv")
@@ -76,7 +101,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     return Located(chosen, {n: f"{chosen[0]} is read instead" for n in others if n not in chosen})
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: CatsOptions) -> Iterator[Recording]:
     """Nominal stretches and anomalies in turn, each one recording, in the order of time."""
     data, metadata = located.inputs
     path, digest = files.path(data), files.sha256(data)
@@ -85,8 +110,8 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     if first is None:
         raise BadInput(path, "holds no row")
     epoch = first[0][0]
-    anomalies = read_metadata(files, metadata, epoch, str(options["class_by"]))
-    waiting = plan(anomalies, int(str(options["reach"])), int(str(options["margin"])))
+    anomalies = read_metadata(files, metadata, epoch, options.class_by)
+    waiting = plan(anomalies, options.reach, options.margin)
     held: list[np.ndarray] = []
     held_from = rows = 0
     for times, table in _chain(first, blocks):
@@ -250,13 +275,7 @@ SOURCE = Source(
     rule="majority",
     labels=LabelMap(classes={}, open_vocabulary=True),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=256,
-        stride=128,
-        test_fraction=0.3,
-        options={"class_by": "category", "reach": 128, "margin": 256},
-        follows={"reach": (0.5, 0), "margin": (1, 0)},
-    ),
+    config=DatasetConfig[CatsOptions](length=256, stride=128, test_fraction=0.3),
     unit="anomaly (anomalies within each other's reach are one unit); nominal stretch",
     row_unit="row",
     locate=locate,

@@ -7,13 +7,18 @@ UCR Archive; which sets, which length and which split it uses is not known, so t
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import numpy as np
+from pydantic import Strict
 
-from readbench_data.dataset.config import OURS, PRINTED, DatasetConfig
+from readbench_data.dataset.allowed import EachOf
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, STATED
 from readbench_data.dataset.source import Licence, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -34,9 +39,20 @@ def ucr_sets() -> tuple[str, ...]:
         return tuple(row["set"] for row in csv.DictReader(stream))
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class CtsrOptions(SourceOptions):
+    """What is decided for CTSR only."""
+
+    min_length: int = setting(
+        8, provenance=OURS, ge=1, le=MOST, description="series of fewer steps than this have no label and are dropped"
+    )
+    sets: Annotated[tuple[str, ...], Strict(False), EachOf("sets of the UCR Archive 2018", ucr_sets)] = setting(
+        (), provenance=OURS, reader=False, description="the sets of the archive that are used; an empty list: all"
+    )
+
+
+def locate(files: FileSet, options: CtsrOptions) -> Located:
     """``<Set>_TRAIN.tsv`` and ``<Set>_TEST.tsv`` of the wanted sets, wherever they lie."""
-    wanted = _wanted_sets(options)
+    wanted = options.sets or ucr_sets()
     chosen: dict[tuple[str, str], str] = {}
     ignored: dict[str, str] = {}
     for name in files.glob("*_TRAIN.tsv", "*_TEST.tsv"):
@@ -59,13 +75,6 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     )
 
 
-def _wanted_sets(options: Mapping[str, object]) -> tuple[str, ...]:
-    chosen = options["sets"]
-    if isinstance(chosen, Sequence) and not isinstance(chosen, str) and chosen:
-        return tuple(str(s) for s in chosen)
-    return ucr_sets()
-
-
 def _missing(wanted: Sequence[str], sets: set[str], parts: set[tuple[str, str]]) -> tuple[str, ...]:
     halves = [f"{s}_{p}.tsv" for s in wanted if s in sets for p in PARTS if (s, p) not in parts]
     absent = [s for s in wanted if s not in sets]
@@ -73,16 +82,15 @@ def _missing(wanted: Sequence[str], sets: set[str], parts: set[tuple[str, str]])
     return tuple(halves + whole)
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: CtsrOptions) -> Iterator[Recording]:
     """One recording a line: set by set, TRAIN before TEST, in the order of the file."""
-    min_length = int(str(options["min_length"]))
     for name in located.inputs:
         ucr_set, _, part = PurePosixPath(name).stem.rpartition("_")
         labels, values = read_tsv(files, name)
         lengths = true_lengths(values)
         if ucr_set in MINUS_ONE_IS_MISSING:
             values[values == -1] = np.nan
-        usable = (lengths >= min_length) & np.isfinite(values).any(axis=1)
+        usable = (lengths >= options.min_length) & np.isfinite(values).any(axis=1)
         digest = files.sha256(name)
         for line, (label, length) in enumerate(zip(labels.tolist(), lengths.tolist(), strict=True)):
             steps = max(length, 1)
@@ -192,13 +200,7 @@ SOURCE = Source(
     rule="native",
     labels=LabelMap(classes={}, open_vocabulary=True),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=None,
-        test_fraction=0.3,
-        native_split=True,
-        min_same_class=10,
-        options={"min_length": 8, "sets": ()},
-    ),
+    config=DatasetConfig[CtsrOptions](length=None, test_fraction=0.3, native_split=True, min_same_class=10),
     unit="series (copies of a series are joined)",
     row_unit="line",
     locate=locate,
@@ -211,15 +213,15 @@ SOURCE = Source(
     text_files=("*.tsv",),
     printed=None,
     marks={
-        "channels": PRINTED,
-        "min_same_class": PRINTED,
+        "channels": STATED,
+        "min_same_class": STATED,
         "length": OURS,
         "stride": OURS,
         "rule": OURS,
         "unit": OURS,
         "split": OURS,
         "classes": OURS,
-        "curation": PRINTED,
+        "curation": STATED,
         "min_length": OURS,
         "sets": OURS,
         "domain": OURS,

@@ -12,15 +12,20 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import numpy as np
+from pydantic import Strict
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.allowed import EachOf
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -84,7 +89,40 @@ ACTUATOR_CHANNELS = {
 }
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+OPEN_EVENT_START = next(event.start for event in EVENTS if event.end is None)
+
+
+def recorded_days() -> tuple[str, ...]:
+    """Every day of the recording, 27 October to 23 November 2001, as its file is named: ``27102001``."""
+    return tuple(f"{date(2001, 10, 27) + timedelta(day):%d%m%Y}" for day in range(28))
+
+
+class DamadicsOptions(SourceOptions):
+    """What is decided for DAMADICS only."""
+
+    open_event_end: int = setting(
+        DAY_SECONDS,
+        provenance=OURS,
+        gt=OPEN_EVENT_START,
+        le=DAY_SECONDS,
+        description="the second of its day at which the event without an end in the table ends",
+    )
+    end_inclusive: bool = setting(
+        True, provenance=OURS, description="whether the last second of an event in the table belongs to it"
+    )
+    unlabelled_days: Annotated[tuple[str, ...], Strict(False), EachOf("recorded days", recorded_days)] = setting(
+        ("27102001",), provenance=OURS, description="days without a label"
+    )
+    margin: int = setting(
+        provenance=OURS,
+        follows=(1, -1),
+        ge=0,
+        le=MOST,
+        description="seconds around an event that belong to its unit; events less than twice as far apart are one unit",
+    )
+
+
+def locate(files: FileSet, options: DamadicsOptions) -> Located:
     """Daily files, unpacked or in archives; a day that is there twice is read from its text file."""
     archives, texts = files.glob("Lublin_all_data_part*.zip"), files.glob("*.txt")
     days = _days(files, (*texts, *archives))
@@ -140,7 +178,7 @@ def _members(files: FileSet, archive: str) -> list[str]:
         raise BadInput(files.path(archive), f"truncated or not a zip archive ({error})") from error
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: DamadicsOptions) -> Iterator[Recording]:
     """One recording a day, in order of date; a gap in the seconds breaks a day in two."""
     for day, (name, member) in _days(files, located.inputs).items():
         where = f"{files.path(name)}/{member}" if member else str(files.path(name))
@@ -188,14 +226,13 @@ def _unbroken(seconds: np.ndarray, where: str) -> tuple[list[int], list[int]]:
     return [0, *breaks], [*breaks, len(seconds)]
 
 
-def _evidence(day: str, begin: int, steps: int, options: Mapping[str, object]) -> tuple[Evidence, str | UnitSpans]:
+def _evidence(day: str, begin: int, steps: int, options: DamadicsOptions) -> tuple[Evidence, str | UnitSpans]:
     """Events and split units of ``steps`` seconds of a day from second ``begin`` on."""
-    open_end, inclusive = int(str(options["open_event_end"])), bool(options["end_inclusive"])
     events = [
         Event(
             code=e.code,
             start=e.start - begin,
-            stop=(open_end if e.end is None else e.end + inclusive) - begin,
+            stop=(options.open_event_end if e.end is None else e.end + options.end_inclusive) - begin,
             event_id=e.number,
             rca_target=f"actuator {e.actuator}",
             rca_affected=ACTUATOR_CHANNELS[e.actuator],
@@ -203,12 +240,9 @@ def _evidence(day: str, begin: int, steps: int, options: Mapping[str, object]) -
         for e in sorted(EVENTS, key=lambda e: (e.start, e.number))
         if e.day == day
     ]
-    days = options["unlabelled_days"]
-    hidden = isinstance(days, (list, tuple)) and day in days
+    hidden = [(0, steps)] if day in options.unlabelled_days else []
     inside = [e for e in events if e.start < steps and e.stop > 0]
-    return Evidence.events(inside, [(0, steps)] if hidden else []), _units(
-        day, inside, steps, int(str(options["margin"]))
-    )
+    return Evidence.events(inside, hidden), _units(day, inside, steps, options.margin)
 
 
 def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | UnitSpans:
@@ -273,18 +307,7 @@ SOURCE = Source(
     rule="short_fault",
     labels=LabelMap(FAULTS),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=256,
-        stride=32,
-        test_fraction=0.3,
-        options={
-            "open_event_end": DAY_SECONDS,
-            "end_inclusive": True,
-            "unlabelled_days": ["27102001"],
-            "margin": 255,
-        },
-        follows={"margin": (1, -1)},
-    ),
+    config=DatasetConfig[DamadicsOptions](length=256, stride=32, test_fraction=0.3),
     unit="fault event; events whose windows could share a row are one unit, the rest of a day is another",
     row_unit="line (from 0) of the daily text file",
     locate=locate,
@@ -298,12 +321,12 @@ SOURCE = Source(
     sampling_rate_hz=1.0,
     printed=Printed("32", 256, 4, (1000, 1111, 1250), 18, 308.8, 83.9),
     marks={
-        "length": PRINTED,
+        "length": STATED,
         "stride": OURS,
-        "rule": PRINTED,
+        "rule": STATED,
         "classes": RECOVERED,
         "channels": RECOVERED,
-        "curation": PRINTED,
+        "curation": STATED,
         "unit": OURS,
         "split": OURS,
         "options.open_event_end": OURS,

@@ -13,13 +13,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windows.labeling import LabelMap
@@ -61,6 +64,30 @@ def _column_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
 HEADER, CHANNELS = _column_names()
 
 
+class HaiOptions(SourceOptions):
+    """What is decided for HAI only."""
+
+    pairs: Literal["first", "drop"] = setting(
+        "first",
+        provenance=OURS,
+        description="the class of an attack on two control loops: the loop the manual names first, or none",
+    )
+    normal_stride: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="rows between the starts of two windows of a train file, which is normal operation",
+    )
+    window_rows: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="attacks less than twice this many rows apart are one unit",
+    )
+
+
 @dataclass(frozen=True)
 class Attack:
     """One entry of the timetable: its start to the minute, the control loops and points in the manual's order."""
@@ -72,13 +99,8 @@ class Attack:
     points: tuple[str, ...]
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: HaiOptions) -> Located:
     """The files with the header of 21.03, train before test, and the timetable if it is among them."""
-    if options.get("pairs", "first") not in ("first", "drop"):
-        raise UsageError(f"hai.pairs = {options['pairs']!r}: it takes first or drop")
-    spacing = options.get("normal_stride", WINDOW)
-    if isinstance(spacing, bool) or not isinstance(spacing, int) or spacing < 1:
-        raise UsageError(f"hai.normal_stride = {spacing!r}: it takes a whole number of at least 1")
     found: dict[str, str] = {}
     ignored: dict[str, str] = {}
     timetable: list[str] = []
@@ -148,17 +170,16 @@ def _attack(file: Path, number: int, row: Mapping[str, str | None]) -> Attack:
     return Attack(text["attack_id"], text["file"], start, loops, points)
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: HaiOptions) -> Iterator[Recording]:
     """One recording a file, or more where seconds are missing: a gap breaks it."""
     own = [path for path in located.inputs if path.endswith(TIMETABLE)]
     attacks = _timetable(files, own)
-    spacing, window = int(str(options["normal_stride"])), int(str(options["window_rows"]))
     for path in located.inputs:
         if path in own:
             continue
         name = PurePosixPath(path).name.split(".")[0]
         table = read_table(files.path(path), HEADER, CHANNELS)
-        evidence, unit = _evidence(files.path(path), name, table, attacks, options.get("pairs") == "drop", window)
+        evidence, unit = _evidence(files.path(path), name, table, attacks, options)
         train = name.startswith("train")
         for part, (start, stop) in enumerate(table.stretches()):
             yield Recording(
@@ -172,23 +193,23 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
                 native_split="train" if train else "test",
                 clock=Clock(times=table.times[start:stop]),
                 first_row=start,
-                window_starts=np.arange(0, stop - start, spacing, dtype=np.int64) if train else None,
+                window_starts=np.arange(0, stop - start, options.normal_stride, dtype=np.int64) if train else None,
             )
 
 
 def _evidence(
-    file: Path, name: str, table: Table, attacks: Sequence[Attack], drop_pairs: bool, window: int
+    file: Path, name: str, table: Table, attacks: Sequence[Attack], options: HaiOptions
 ) -> tuple[Evidence, str | UnitSpans]:
     """Attacks as events, and the split unit: an attack with the time around it, as far as the next one."""
     planned = [a for a in attacks if a.file == name]
     matched = _match(file, table, planned)
     events, hidden = [], []
     for attack, start, stop in matched:
-        if drop_pairs and len(set(attack.loops)) > 1:
+        if options.pairs == "drop" and len(set(attack.loops)) > 1:
             hidden.append((start, stop))
         else:
             events.append(Event(attack.loops[0], start, stop, attack.attack_id, attack.points[0], attack.points))
-    return Evidence.events(events, hidden), _units(name, matched, window)
+    return Evidence.events(events, hidden), _units(name, matched, options.window_rows)
 
 
 def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[Attack, int, int]]:
@@ -252,13 +273,7 @@ SOURCE = Source(
     rule="short_fault",
     labels=LABELS,
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=WINDOW,
-        stride=32,
-        test_fraction=0.1,
-        options={"pairs": "first", "normal_stride": WINDOW, "window_rows": WINDOW},
-        follows={"normal_stride": (1, 0), "window_rows": (1, 0)},
-    ),
+    config=DatasetConfig[HaiOptions](length=WINDOW, stride=32, test_fraction=0.1),
     unit="attack, with the time around it; attacks less than two windows apart are one unit; a train file is one unit",
     row_unit="row",
     locate=locate,
@@ -274,7 +289,7 @@ SOURCE = Source(
     sampling_rate_hz=1.0,
     printed=Printed("79", 256, 6, (305, 339, 381), 28, 60.8, 10.0),
     marks={
-        "length": "printed",
+        "length": "stated",
         "stride": "ours",
         "rule": "recovered",
         "coverage": "ours",
@@ -285,8 +300,8 @@ SOURCE = Source(
         "pairs": "ours",
         "normal_stride": "ours",
         "window_rows": "ours",
-        "channels": "printed",
-        "curation": "printed",
+        "channels": "stated",
+        "curation": "stated",
     },
     label_notes=(
         "The class is the attacked control loop of the manual's timetable (recovered: it fits the printed rel/q, the "

@@ -7,14 +7,16 @@ A record is three files: ``100.hea`` (text header), ``100.dat`` (samples, 12-bit
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import SourceOptions
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
@@ -54,7 +56,7 @@ RECORDS = tuple(sorted({name.partition(".")[0] for name in PUBLISHED}))
 PARTS = (".hea", ".dat", ".atr")
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: SourceOptions) -> Located:
     """Records that have all three files in one folder; of a record's copies the first."""
     names = files.glob("*.hea", "*.dat", "*.atr")
     present, inputs, ignored = set(names), [], {}
@@ -79,7 +81,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     return Located(tuple(inputs), ignored, tuple(f"record {r}" for r in RECORDS if r not in first))
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: SourceOptions) -> Iterator[Recording]:
     """One recording a record, in order of record number; MLII first where the record has it."""
     for header in located.inputs[::3]:
         stem = header.removesuffix(".hea")
@@ -241,12 +243,12 @@ SOURCE = Source(
     sampling_rate_hz=SAMPLING_RATE_HZ,
     printed=Printed("2", 256, 4, (1000, 1111, 1250), 100, 336.9, 10.7),
     marks={
-        "length": PRINTED,
+        "length": STATED,
         "stride": OURS,
-        "rule": PRINTED,
+        "rule": STATED,
         "classes": RECOVERED,
         "channels": RECOVERED,
-        "curation": PRINTED,
+        "curation": STATED,
         "unit": OURS,
         "split": OURS,
     },

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.provenance import RECOVERED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation, ValidRange
 from readbench_data.recordings.recording import Clock, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -74,11 +77,19 @@ def _instance(path: str, suffix: str) -> _Instance | None:
     return _Instance(folder, where.stem, where.parent.parent.as_posix(), path)
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class PetrobrasOptions(SourceOptions):
+    """What is decided for 3W only."""
+
+    version: Literal["auto", "2.0.0", "1.x"] = setting(
+        "auto",
+        provenance=RECOVERED,
+        reader=False,
+        description="the version of the dataset that is read; auto: 2.0.0 where it is there, else 1.x",
+    )
+
+
+def locate(files: FileSet, options: PetrobrasOptions) -> Located:
     """The instances of the chosen version, by class and name."""
-    wanted = str(options.get("version", "auto"))
-    if wanted not in ("auto", *INSTANCES):
-        raise UsageError(f"petrobras_3w.version = {wanted!r}: it takes auto, {' or '.join(INSTANCES)}")
     found: dict[str, list[_Instance]] = {version: [] for version in INSTANCES}
     ignored: dict[str, str] = {}
     for path in files.names():
@@ -88,7 +99,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
             found[version].append(instance)
         else:
             ignored[path] = _why_ignored(path)
-    version = wanted if wanted != "auto" else next((v for v in INSTANCES if found[v]), "2.0.0")
+    version = next((v for v in INSTANCES if found[v]), "2.0.0") if options.version == "auto" else options.version
     if not found[version]:
         other = sum(len(instances) for instances in found.values())
         beside = f" ({other:,} instances of the other version are there)" if other else ""
@@ -131,7 +142,7 @@ def _one_copy(instances: list[_Instance], ignored: dict[str, str]) -> list[_Inst
     return [i for i in instances if owner[i.key] == i.root and i.path not in ignored]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: PetrobrasOptions) -> Iterator[Recording]:
     """One recording an instance (more where its clock jumps), values float64, missing as NaN."""
     for path in located.inputs:
         instance = _instance(path, PurePosixPath(path).suffix)
@@ -190,7 +201,7 @@ SOURCE = Source(
         sentinel_values=(-999.0, -99.99),
         drop_dead_channels=True,
     ),
-    config=DatasetConfig(length=256, stride=256, test_fraction=0.3, options={"version": "auto"}),
+    config=DatasetConfig[PetrobrasOptions](length=256, stride=256, test_fraction=0.3),
     unit="well; a simulated or drawn instance is its own unit",
     row_unit="row",
     locate=locate,
@@ -215,14 +226,14 @@ SOURCE = Source(
     sampling_rate_hz=1.0,
     printed=Printed("2-7", 256, 9, (1000, 1111, 1250), 100, 146.8, 23.7),
     marks={
-        "length": "printed",
+        "length": "stated",
         "stride": "ours",
-        "rule": "printed",
+        "rule": "stated",
         "unit": "ours",
         "split": "ours",
         "classes": "recovered",
         "channels": "recovered",
-        "curation": "printed",
+        "curation": "stated",
         "ranges": "ours",
         "version": "recovered",
         "test_fraction": "ours",

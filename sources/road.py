@@ -15,10 +15,12 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -35,6 +37,14 @@ FAMILIES = (
 _ATTACK = re.compile(rf"({'|'.join(FAMILIES)})_attack(_\w+?)?({MASQUERADE})?")
 
 
+class RoadOptions(SourceOptions):
+    """What is decided for ROAD only."""
+
+    rate_hz: float = setting(
+        10.0, provenance=OURS, gt=0, le=1000, description="steps per second of the clock that the frames are put on"
+    )
+
+
 @dataclass(frozen=True)
 class Injection:
     """What the metadata say of a capture: id and seconds [start, end] of the injected frames, where there are any."""
@@ -43,7 +53,7 @@ class Injection:
     interval: tuple[float, float] | None
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: RoadOptions) -> Located:
     """The signal CSV of every capture, the DBC, and metadata.json; copies of attacks among the ambient ones and
     everything that is not decoded are left out."""
     found: dict[str, str] = {}
@@ -96,11 +106,9 @@ def _published() -> list[dict[str, str]]:
         return [r for r in csv.DictReader(stream) if r["signal_csv"]]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: RoadOptions) -> Iterator[Recording]:
     """One recording a capture: attacks by name, then ambient ones. Every capture has the same channels."""
-    rate = float(str(options["rate_hz"]))
-    if not 0 < rate <= 1000:
-        raise UsageError(f"road.rate_hz = {rate:g}: it takes a number above 0, at most 1000")
+    rate = options.rate_hz
     tables = [n for n in located.inputs if n.endswith(".csv")]
     injections = _injections(files, [n for n in located.inputs if n.endswith(".json")])
     dbc = next((n for n in located.inputs if n.endswith(".dbc")), None)
@@ -200,7 +208,7 @@ SOURCE = Source(
     rule="short_fault",
     labels=LabelMap(classes={family: family for family in FAMILIES}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=256, stride=64, test_fraction=0.3, options={"rate_hz": 10}),
+    config=DatasetConfig[RoadOptions](length=256, stride=64, test_fraction=0.3),
     unit="capture (fabrication and masquerade together)",
     row_unit="row",
     locate=locate,
@@ -218,8 +226,8 @@ SOURCE = Source(
     sampling_rate_hz=10.0,
     printed=Printed("664", 256, 6, (71, 79, 89), 25, 22.4, 37.0),
     marks={
-        "channels": PRINTED,
-        "length": PRINTED,
+        "channels": STATED,
+        "length": STATED,
         "stride": OURS,
         "rate_hz": OURS,
         "rule": OURS,
@@ -227,7 +235,7 @@ SOURCE = Source(
         "split": OURS,
         "test_fraction": OURS,
         "classes": RECOVERED,
-        "curation": PRINTED,
+        "curation": STATED,
     },
     label_notes=(
         "class = the attack family in the file's name; fuzzing has no decoded signals and is not in the data",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
@@ -74,7 +76,21 @@ def _published_sizes() -> dict[str, int]:
 SIZES = _published_sizes()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class TelecomOptions(SourceOptions):
+    """What is decided for TelecomTS only. A window is cut from one of the source's, so it is not longer than these."""
+
+    longest_window: ClassVar[int] = STEPS
+
+    joined_within_s: float = setting(
+        12.8,
+        provenance=OURS,
+        ge=0,
+        le=86_400,
+        description="windows of a file that begin less than this many seconds after another are one unit",
+    )
+
+
+def locate(files: FileSet, options: TelecomOptions) -> Located:
     """``<folder>/processed/chunked.jsonl`` of the published tree, wherever the tree lies."""
     chosen: dict[str, str] = {}
     ignored: dict[str, str] = {}
@@ -113,13 +129,12 @@ class Window:
     affected: tuple[str, ...]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: TelecomOptions) -> Iterator[Recording]:
     """One recording a line, file by file, in the order of the file."""
-    joined_within = float(str(options["joined_within_s"]))
     for name in located.inputs:
         folder = folder_of(name) or PurePosixPath(name).stem
         windows = list(read_windows(files.path(name)))
-        first_lines = stretches([w.start for w in windows], joined_within)
+        first_lines = stretches([w.start for w in windows], options.joined_within_s)
         for line, (window, first) in enumerate(zip(windows, first_lines, strict=True)):
             yield Recording(
                 recording_id=f"{folder}/{line}",
@@ -237,7 +252,7 @@ SOURCE = Source(
     rule="native",
     labels=LabelMap({BACKGROUND: NORMAL, **{t: t for t in TYPES}}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=STEPS, test_fraction=0.2, options={"joined_within_s": 12.8}),
+    config=DatasetConfig[TelecomOptions](length=STEPS, test_fraction=0.2),
     unit="stretch of overlapping windows of one file",
     row_unit="line",
     locate=locate,
@@ -250,16 +265,16 @@ SOURCE = Source(
     sampling_rate_hz=10.0,
     printed=Printed("18", STEPS, 11, (977, 1086, 1221), 100, 117.8, 5.3),
     marks={
-        "channels": PRINTED,
+        "channels": STATED,
         "protocol_encoding": RECOVERED,
-        "length": PRINTED,
+        "length": STATED,
         "stride": OURS,
         "rule": RECOVERED,
         "classes": RECOVERED,
         "unit": OURS,
         "split": OURS,
         "test_fraction": OURS,
-        "curation": PRINTED,
+        "curation": STATED,
     },
     label_notes=(
         "class = the type of the window, also where the anomaly covers only part of it",

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
 from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
 from readbench_data.entry import NORMAL
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -32,7 +35,6 @@ SAMPLE_SECONDS = 180.0
 MEASURED = tuple(f"xmeas_{i}" for i in range(1, 42))
 CHANNELS = (*MEASURED, *(f"xmv_{i}" for i in range(1, 12)))
 KEYS = ("faultNumber", "simulationRun", "sample")
-LAYOUTS = ("auto", "rieth", "classic")
 
 ONSET_CODE = 100
 """Rows of the first samples after the onset have the code 100 + fault; it has the class of the fault."""
@@ -80,12 +82,24 @@ def _fault_names() -> dict[int, str]:
 FAULTS = _fault_names()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class TennesseeOptions(SourceOptions):
+    """What is decided for Tennessee Eastman only."""
+
+    layout: Literal["auto", "rieth", "classic"] = setting(
+        "auto",
+        provenance=OURS,
+        reader=False,
+        description="the files that are read: Rieth's, the classic ones, or by what is there",
+    )
+    onset_samples: int = setting(
+        20, provenance=OURS, ge=0, le=MOST, description="samples after an onset that have a code of their own"
+    )
+
+
+def locate(files: FileSet, options: TennesseeOptions) -> Located:
     """The files of one layout, never of both. ``auto``: Rieth's where they are the published ones, else a whole
     classic set, else whatever there is of Rieth's, else of the classic ones."""
-    layout = str(options["layout"])
-    if layout not in LAYOUTS:
-        raise UsageError(f"tennessee_eastman.layout = {layout!r}: it is one of {', '.join(LAYOUTS)}")
+    layout: str = options.layout
     ignored: dict[str, str] = {}
     rieth = _first_of_each(files, tuple(RIETH), ignored)
     classic = _first_of_each(files, CLASSIC, ignored)
@@ -101,7 +115,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
             if other
             else "no TEP_*.RData of Rieth et al. and no classic d00.dat ... d21_te.dat"
         )
-    why = f"the {layout} layout is read (setting tennessee_eastman.layout = {options['layout']})"
+    why = f"the {layout} layout is read (setting tennessee_eastman.layout = {options.layout})"
     for name, path in other.items():
         stand_in = name in RIETH and name not in published
         ignored[path] = why + (", and this is not the published file: its size differs" if stand_in else "")
@@ -126,9 +140,9 @@ def _first_of_each(files: FileSet, wanted: tuple[str, ...], ignored: dict[str, s
     return {tail: found[tail] for tail in wanted if tail in found}
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: TennesseeOptions) -> Iterator[Recording]:
     """Run by run in the order of the files; a faulty run as two recordings, before and after its onset."""
-    cutter = _Cutter(int(str(options["onset_samples"])))
+    cutter = _Cutter(options.onset_samples)
     for name in located.inputs:
         path, sha256 = files.path(name), files.sha256(name)
         runs = _rieth_runs(path) if name.endswith(".RData") else iter([_classic_run(path)])
@@ -302,7 +316,7 @@ SOURCE = Source(
     rule="majority",
     labels=LabelMap({"0": NORMAL} | {str(c + n): label for c in (0, ONSET_CODE) for n, label in FAULTS.items()}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=256, stride=256, native_split=True, options={"layout": "auto", "onset_samples": 20}),
+    config=DatasetConfig[TennesseeOptions](length=256, stride=256, native_split=True),
     unit="simulation run; runs whose first 20 rows of measurements are identical are one unit",
     row_unit="row (of the data frame; in d00.dat, which is transposed, column)",
     locate=locate,
@@ -313,12 +327,12 @@ SOURCE = Source(
     sampling_rate_hz=1 / SAMPLE_SECONDS,
     printed=Printed("52", 256, 20, (1000, 1111, 1250), 100, 50.0, 1.0),
     marks={
-        "length": PRINTED,
+        "length": STATED,
         "stride": OURS,
-        "rule": PRINTED,
+        "rule": STATED,
         "classes": RECOVERED,
         "channels": RECOVERED,
-        "curation": PRINTED,
+        "curation": STATED,
         "unit": OURS,
         "split": OURS,
         "options.layout": OURS,

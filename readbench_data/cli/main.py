@@ -15,6 +15,7 @@ import click
 
 COMMANDS = {
     "sources": "sources",
+    "settings": "settings",
     "build": "build",
     "audit": "audit",
     "composition": "composition",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
@@ -58,10 +59,10 @@ class Source:
 
     ``locate(files, options)`` says which of the files that are there are used, ignored and missing; it raises
     ``NoData`` where nothing usable is there. ``read(files, located, options)`` yields recordings in a fixed
-    order. ``options`` are the ``DatasetConfig.options`` in force. ``marks``: for each choice whether it is
-    printed, recovered or ours. ``row_unit``: what ``row_start`` counts. ``label_notes`` and ``traps``: what
-    docs/labels.md says of this dataset beside the declared values. ``known_sha256``: published checksums by
-    the end of a file's path (``100.dat``, ``3/WELL-1.parquet``), checked on every origin but miniatures;
+    order. ``options`` are the ``DatasetConfig.options`` in force, of the class that the source declares. ``marks``:
+    the provenance of each choice (``Provenance``). ``row_unit``: what ``row_start`` counts. ``label_notes`` and
+    ``traps``: what docs/labels.md says of this dataset beside the declared values. ``known_sha256``: published
+    checksums by the end of a file's path (``100.dat``, ``3/WELL-1.parquet``), checked on every origin but miniatures;
     ``checksum_note`` says why there are none. ``text_files``: patterns of files whose line ends may have been
     changed on the way and still count as the published ones. ``manual``: how to get files that cannot be
     downloaded by a program. ``own_choice``: what in this dataset is this project's and not READ-Bench's.
@@ -79,11 +80,11 @@ class Source:
     rule: RuleName
     labels: LabelMap
     curation: Curation
-    config: DatasetConfig
+    config: DatasetConfig[Any]
     unit: str
     row_unit: str
-    locate: Callable[[FileSet, Mapping[str, object]], Located]
-    read: Callable[[FileSet, Located, Mapping[str, object]], Iterator[Recording]]
+    locate: Callable[[FileSet, Any], Located]
+    read: Callable[[FileSet, Located, Any], Iterator[Recording]]
     remote: tuple[RemoteFile, ...] = ()
     manual: str = ""
     download_bytes: int | None = None

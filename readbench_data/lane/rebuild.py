@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.source import Source
 from readbench_data.lane import STAGES, Lane, run
 from readbench_data.release import layout
@@ -57,19 +57,15 @@ def rebuild(
             set_lane_status(store, name, {"status": "ok", "reason": None, **keys})
         elif dataset["status"] != "not_selected":
             set_lane_status(store, name, {"status": dataset["status"], "reason": dataset["reason"]})
-    config = BenchmarkConfig(**{**stated["config"], "pollution": tuple(stated["config"]["pollution"])})
+    config = BenchmarkConfig.from_json(stated["config"])
     made = build_release(store, dict(sources), stated["version"], config, code)
     return _compare(stated, made, code)
 
 
 def _settings(name: str, dataset: Mapping[str, Any]) -> BenchmarkConfig:
     """Return the settings a dataset was built with, as recorded in the manifest."""
-    settings = dict(dataset["settings"])
-    options = settings.pop("options", {})
-    known = {f.name for f in fields(DatasetConfig)}
-    own = {k: v for k, v in settings.items() if k in known} | options
-    shared = {**dataset["config"], "pollution": tuple(dataset["config"]["pollution"])}
-    return BenchmarkConfig(**shared, datasets={name: own})
+    own = {k: v for k, v in dataset["settings"].items() if k != "options"} | dataset["settings"]["options"]
+    return BenchmarkConfig.from_json({**dataset["config"], "datasets": {name: own}})
 
 
 def _compare(stated: Mapping[str, Any], made: Mapping[str, Any], code: str) -> Rebuilt:

@@ -29,7 +29,7 @@ def recordings(lane: Lane, gate: Gate | None = None) -> Record:
     key = digest(
         {
             "raw": before["key"],
-            "options": dict(lane.settings.options),
+            "options": lane.settings.options.for_reader(),
             "code": lane.version("recordings"),
         }
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from readbench_data.dataset.config import OURS, RECOVERED, BenchmarkConfig
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import RULES, SHARED_MARKS
+from readbench_data.dataset.provenance import OURS, RECOVERED
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.composition import state
@@ -141,7 +142,7 @@ def choices(manifest: Mapping[str, Any], sources: Mapping[str, Source], present:
     lines = [
         "## What is unknown, and what is this project's choice",
         "",
-        "The code and the data of the paper's authors are not used here. *printed*: the paper or its card states it. "
+        "The code and the data of the paper's authors are not used here. *stated*: the paper or its card states it. "
         "*recovered*: it follows from printed numbers. *ours*: this project's choice, where nothing is known.",
         "",
         *table(["setting", "value", "whose", "meaning"], rows),
@@ -153,7 +154,7 @@ def choices(manifest: Mapping[str, Any], sources: Mapping[str, Source], present:
         found = sorted(k.removeprefix("options.") for k, mark in source.marks.items() if mark == RECOVERED)
         told = [f"ours: {', '.join(own)}"] if own else []
         told += [f"recovered: {', '.join(found)}"] if found else []
-        lines.append(f"- {name}: {'; '.join(told) or 'all is printed'}.")
+        lines.append(f"- {name}: {'; '.join(told) or 'all is stated'}.")
         if source.own_choice:
             lines.append(f"- **{name}**: {_sentence(source.own_choice)}")
     return [*lines, ""]

@@ -13,6 +13,8 @@ import sources
 from assets.definitions import MAIN_JOB, RELEASE_JOB, build_definitions, lane_job
 from assets.evaluation import FAMILIES
 from assets.refresh import GRAPH, graph_snapshot
+from assets.resources import Workspace
+from readbench_data.errors import UsageError
 from readbench_data.store import code_version as codeversion
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
@@ -85,6 +87,38 @@ def test_one_job_a_lane_one_for_the_release_and_one_for_all(snapshot: dict[str, 
     families = [f"evaluation/{family}" for family in FAMILIES]
     assert snapshot["jobs"][RELEASE_JOB] == sorted([*families, "evaluation", "leaderboard", "published", "release"])
     assert snapshot["jobs"][MAIN_JOB] == sorted(snapshot["assets"])
+
+
+def test_a_description_shows_the_settings_in_force_and_not_the_declared_ones(definitions: dg.Definitions) -> None:
+    changed = ["hai.length=512", "hai.pairs=drop", "hai.test_fraction=0.4", "coverage=0.7", "seed=7", "query_cap=33"]
+    of = {
+        name: {key: str(node.description) for key, node in _nodes(made).items()}
+        for name, made in (
+            ("declared", definitions),
+            ("set", build_definitions(Workspace(profile="lite", settings=changed), ["hai"])),
+        )
+    }
+    for stage, declared, in_force in (
+        ("recordings", 'pairs = "first", normal_stride = 256', 'pairs = "drop", normal_stride = 512'),
+        (
+            "windows",
+            "length 256, stride 32; rule short_fault with a coverage of more than 0.5",
+            "length 512, stride 32; ",
+        ),
+        ("windows", "more than 0.5", "more than 0.7"),
+        ("benchmark", "Queries (at most 20)", "Queries (at most 33)"),
+        ("benchmark", "by seed 42; 0.1 of each class", "by seed 7; 0.4 of each class"),
+    ):
+        assert declared in of["declared"][f"hai/{stage}"]
+        assert declared not in of["set"][f"hai/{stage}"]
+        assert in_force in of["set"][f"hai/{stage}"]
+    for name in ("mit_bih", "ctsr"):
+        assert "coverage" not in of["declared"][f"{name}/windows"], "a rule without coverage names none"
+
+
+def test_definitions_of_settings_that_no_build_can_use_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"hai\.stride = 0: it takes a whole number from 1 to"):
+        build_definitions(Workspace(settings=["hai.stride=0"]), ["mit_bih"])
 
 
 @pytest.mark.parametrize("changed", ["hai", "mit_bih"])

@@ -25,15 +25,15 @@ def manifest(data: Path, version: str = VERSION) -> dict[str, dict[str, str]]:
     [
         (["--dataset", "nonsense"], "no dataset 'nonsense'; there are petrobras_3w, "),
         (["--set", "nonsense=1"], "no setting 'nonsense'; there are "),
-        (["--set", "mit_bih.nonsense=1"], "mit_bih has no setting 'nonsense'; it has "),
+        (["--set", "mit_bih.nonsense=1"], "no setting mit_bih.nonsense; mit_bih has "),
         (["--set", "nonsense.stride=1"], "no dataset 'nonsense' to set 'stride' on"),
         (["--set", "corpus_cap"], "'corpus_cap' is not NAME=VALUE"),
-        (["--set", "corpus_cap=0"], "corpus_cap = 0: it takes a whole number of at least 1"),
-        (["--set", "corpus_cap=many"], "corpus_cap = 'many': it takes a whole number"),
+        (["--set", "corpus_cap=0"], "corpus_cap = 0: it takes a whole number from 1 to 1000000000"),
+        (["--set", "corpus_cap=many"], 'corpus_cap = "many": it takes a whole number'),
         (["--set", "coverage=2"], "coverage = 2: it takes a number from 0 to 1"),
-        (["--set", "mit_bih.stride=-3"], "stride = -3: it takes a whole number of at least 1"),
-        (["--set", "pollution=[0, 50]"], "pollution is (0, 10, 20)"),
-        (["--seed", "-1"], "seed = -1: it takes a whole number of at least 0"),
+        (["--set", "mit_bih.stride=-3"], "mit_bih.stride = -3: it takes a whole number from 1 to 1000000000"),
+        (["--set", "pollution=[0, 50]"], "pollution = [0, 50]: it takes [0, 10, 20]"),
+        (["--seed", "-1"], "seed = -1: it takes a whole number from 0 to 4294967295"),
         (["--version", "a/b"], "--version 'a/b': give a name such as 0.2.0"),
         (["--version", ".hidden"], "--version '.hidden': give a name such as 0.2.0"),
         (["--version", ""], "--version '': give a name such as 0.2.0"),
@@ -54,9 +54,9 @@ def test_wrong_usage_is_one_line_and_touches_nothing(tmp_path: Path, words: list
     [
         ("corpus_cap = = 3", "not TOML (Invalid value (at line 1, column 14))"),
         ("corpus_kap = 3", "no setting 'corpus_kap'"),
-        ("[mit_bih]\nstrid = 3", "mit_bih has no setting 'strid'"),
+        ("[mit_bih]\nstrid = 3", "no setting mit_bih.strid; mit_bih has "),
         ("[nonsense]\nstride = 3", "no dataset 'nonsense'"),
-        ("corpus_cap = '3'", "corpus_cap = '3': it takes a whole number"),
+        ("corpus_cap = '3'", 'corpus_cap = "3": it takes a whole number'),
     ],
 )
 def test_a_bad_settings_file_is_wrong_usage(tmp_path: Path, text: str, message: str) -> None:

@@ -13,8 +13,9 @@ from click.testing import CliRunner
 import sources
 from assets.refresh import LABELS, labels_text
 from readbench_data.cli.main import COMMANDS, cli
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import SHARED_MARKS
+from readbench_data.dataset.provenance import Provenance
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
@@ -59,12 +60,15 @@ def test_the_page_of_labels_has_every_dataset_and_every_mark() -> None:
     text = labels_text()
     for name in sources.all_sources():
         assert f"\n## {name}\n" in text
-    for mark in (PRINTED, RECOVERED, OURS):
+    for mark in Provenance:
         assert f"| {mark} |" in text
 
 
 def test_every_shared_setting_is_marked() -> None:
-    assert set(SHARED_MARKS) == set(BenchmarkConfig.__dataclass_fields__) - {"datasets"}
+    assert set(SHARED_MARKS) == set(BenchmarkConfig.model_fields) - {"datasets"}
+    for mark, meaning in SHARED_MARKS.values():
+        assert mark in Provenance
+        assert len(meaning.split()) > 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)

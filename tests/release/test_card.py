@@ -116,7 +116,7 @@ def test_a_published_card_names_repository_and_tag_in_every_call(
 def test_changed_settings_are_marked_as_ours_and_printed_ones_are_not(release: Path) -> None:
     text = (release / "README.md").read_text()
     assert "| `corpus_cap` | 120 | ours (recovered: 1000) |" in text
-    assert "| `seed` | 42 | printed |" in text
+    assert "| `seed` | 42 | stated |" in text
 
 
 def croissant_library() -> ModuleType:

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+import sources
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.errors import ReadbenchError
 from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.local import publish_local
@@ -72,9 +73,8 @@ def _some_id(lite: built.Built) -> str:
 def test_pool_and_config_reproduce_queries_and_corpora(pooled: Path, lite: built.Built, name: str) -> None:
     """From the published folder alone: fingerprints are computed again, units are taken from the audit table."""
     manifest = json.loads((pooled / "manifest.json").read_text())
-    stated = manifest["config"]
-    config = BenchmarkConfig(**{**stated, "pollution": tuple(stated["pollution"])})
-    settings = DatasetConfig(**manifest["datasets"][name]["settings"])
+    config = BenchmarkConfig.from_json(manifest["config"])
+    settings = type(sources.get(name).config).model_validate(manifest["datasets"][name]["settings"])
     parts = sorted((pooled / "data" / name / "pool").glob("*.parquet"))
     pool = pl.concat([pl.read_parquet(p) for p in parts])
     assert pool["entry_id"].is_sorted()

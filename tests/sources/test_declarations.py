@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
-from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import sources
 from readbench_data import lane
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.files import FileSet
+from readbench_data.dataset.options import about
+from readbench_data.dataset.provenance import OURS, Provenance
 from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.selection import sampling, split
@@ -28,6 +32,7 @@ CORE_MARKS = {"length", "stride", "rule", "classes", "channels", "curation", "un
 MORE_CLASSES_THAN_PRINTED = {"tennessee_eastman": {"IDV 21"}}
 """Fault classes of a second accepted layout, which the printed table does not count: the classic files' fault 21."""
 
+FOLLOWING = [name for name, source in sources.all_sources().items() if source.config.options_class().following(2)]
 each_source = pytest.mark.parametrize("source", sources.all_sources().values(), ids=lambda s: s.name)
 
 
@@ -124,7 +129,7 @@ def test_what_is_not_printed_is_our_own_choice_or_the_source_has_no_row(source: 
 @each_source
 def test_every_choice_is_marked(source: Source) -> None:
     assert set(source.marks) >= CORE_MARKS
-    assert set(source.marks.values()) <= {PRINTED, RECOVERED, OURS}
+    assert set(source.marks.values()) <= set(Provenance)
     if source.printed is None:
         assert source.marks["length"] == OURS
 
@@ -142,11 +147,46 @@ def test_traps_and_notes_are_told(source: Source) -> None:
 def test_the_settings_can_be_used(source: Source) -> None:
     settings = BenchmarkConfig().for_dataset(source.name, source.config)
     assert settings == source.config
-    if settings.length is not None:
-        declared = {name: settings.options[name] for name in settings.follows}
-        assert settings.following(settings.length) == declared, "what follows the length fits the declared length"
+    assert BenchmarkConfig(datasets={source.name: _plain(settings)}).for_dataset(source.name, source.config) == settings
     assert 0 < settings.test_fraction < 1
     assert settings.length is None or settings.length > 0
+
+
+def _plain(settings: DatasetConfig[Any]) -> dict[str, Any]:
+    """The settings as a manifest holds them, by name."""
+    plain: dict[str, Any] = json.loads(json.dumps(settings.to_json()))
+    options = plain.pop("options")
+    return {**plain, **options}
+
+
+@each_source
+def test_every_option_has_a_provenance_a_description_and_the_mark_of_its_source(source: Source) -> None:
+    for name, field in source.config.options_class().model_fields.items():
+        assert about(field).provenance in Provenance, name
+        assert len((field.description or "").split()) > 2, name
+        mark = source.marks.get(f"options.{name}", source.marks.get(name, OURS))
+        assert mark == about(field).provenance, name
+    marked = {mark.removeprefix("options.") for mark in source.marks if mark.startswith("options.")}
+    assert marked <= set(source.config.options_class().model_fields)
+
+
+@each_source
+def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_no_other(
+    source: Source, tmp_path: Path
+) -> None:
+    """Else a changed option would leave recordings that are not what it asks for, or read again for nothing."""
+    used: set[str] = set()
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            used.add(name)
+            return getattr(source.config.options, name)
+
+    sources.miniature(source.name)(tmp_path)
+    files = FileSet(source.name, tmp_path, "miniature")
+    for _ in source.read(files, source.locate(files, source.config.options), Watched()):
+        pass
+    assert used == set(source.config.options.for_reader())
 
 
 @each_source
@@ -178,7 +218,7 @@ def test_no_printed_number_enters_sampling(module: object) -> None:
 def test_sampling_sees_no_source() -> None:
     parameters = {p.annotation for f in (sampling.compose, split.split_units) for p in _parameters(f)}
     assert not any("Source" in str(annotation) for annotation in parameters)
-    assert "printed" not in {f.name for f in (*fields(DatasetConfig), *fields(BenchmarkConfig))}
+    assert "printed" not in {*DatasetConfig.model_fields, *BenchmarkConfig.model_fields}
 
 
 def _parameters(function: object) -> list[inspect.Parameter]:
@@ -193,7 +233,7 @@ def test_a_source_reads_no_printed_number(source: Source) -> None:
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "printed"]
 
 
-@pytest.mark.parametrize("name", [n for n, s in sources.all_sources().items() if s.config.follows])
+@pytest.mark.parametrize("name", FOLLOWING)
 @pytest.mark.parametrize("share", [0.5, 1.5])
 def test_units_share_no_row_and_have_faults_at_another_window_length(name: str, share: float, tmp_path: Path) -> None:
     """What a source derives from the window length (margins, reaches, placements) follows it."""

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 from readbench_data.dataset.config import LITE, BenchmarkConfig
-from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
 from readbench_data.recordings.curation import CurationReport, Segment
 from readbench_data.recordings.recording import Recording, UnitSpans
@@ -443,11 +442,15 @@ def test_a_file_of_one_row_gives_no_window(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "reason"), [({"pairs": "both"}, "first or drop"), ({"normal_stride": 0}, "at least 1")]
+    ("option", "reason"),
+    [
+        ({"pairs": "both"}, r'hai\.pairs = "both": it takes first or drop'),
+        ({"normal_stride": 0}, r"hai\.normal_stride = 0: it takes a whole number from 1 to"),
+    ],
 )
 def test_wrong_option(option: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        SOURCE.locate(FileSet("hai", Path(), "mirror"), option)
+        BENCH.options(**option)
 
 
 # The whole source: the miniature keeps every attack at its true length

@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -138,7 +137,7 @@ def test_a_failed_stage_leaves_the_previous_result_current(
     def broken(*_: object) -> None:
         raise OSError("the connection was lost")
 
-    other = built.lane(NAME, root, cache=cache, config=replace(LITE, seed=7))
+    other = built.lane(NAME, root, cache=cache, config=LITE.model_copy(update={"seed": 7}))
     monkeypatch.setattr(stage_benchmark, "write_table", broken)
     with pytest.raises(OSError, match="was lost"):
         stages.benchmark(other)

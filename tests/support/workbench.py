@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -31,20 +32,23 @@ class Workbench:
 
     def with_length(self, length: int) -> Workbench:
         """Return the same workbench with another window length, as set by a configuration file."""
-        config = BenchmarkConfig(datasets={self.source.name: {"length": length}})
-        return Workbench(replace(self.source, config=config.for_dataset(self.source.name, self.source.config)))
+        return Workbench(replace(self.source, config=self.settings({"length": length})))
 
     def files(self, folder: Path) -> FileSet:
         return FileSet(self.source.name, folder, "mirror")
 
-    def options(self, changed: Mapping[str, object]) -> dict[str, object]:
-        return {**self.source.config.options, **changed}
+    def settings(self, changed: Mapping[str, object]) -> DatasetConfig[Any]:
+        return self.source.config.overridden(self.source.name, changed)
+
+    def options(self, **changed: object) -> Any:
+        """The source's typed options with other settings."""
+        return self.settings(changed).options
 
     def located(self, folder: Path, **options: object) -> Located:
-        return self.source.locate(self.files(folder), self.options(options))
+        return self.source.locate(self.files(folder), self.options(**options))
 
     def recordings(self, folder: Path, **options: object) -> Iterator[Recording]:
-        files, chosen = self.files(folder), self.options(options)
+        files, chosen = self.files(folder), self.options(**options)
         yield from self.source.read(files, self.source.locate(files, chosen), chosen)
 
     def by_id(self, folder: Path, **options: object) -> dict[str, Recording]:

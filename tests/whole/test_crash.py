@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -21,7 +20,7 @@ def test_builds_killed_at_every_step_give_the_release_of_an_uninterrupted_build(
     built.run_lane(built.lane("ctsr", calm))
     built.gather(calm)
     new = built.tree(calm / "release" / built.VERSION)
-    other = replace(LITE, seed=7)
+    other = LITE.model_copy(update={"seed": 7})
     built.run_lane(built.lane("ctsr", data, config=other))
     built.gather(data, config=other)
     publish_local(Store(str(data)), built.VERSION)

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -43,7 +42,7 @@ def test_two_builds_in_different_data_roots_are_byte_for_byte_identical(lite: bu
 
 def test_the_seed_changes_which_windows_are_selected_and_no_label(lite: built.Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data")
-    seeded = replace(LITE, seed=7)
+    seeded = LITE.model_copy(update={"seed": 7})
     for name in built.THREE:
         made = built.lane(name, data, config=seeded)
         reused = {s: getattr(stages, s)(made)["reused"] for s in stages.STAGES}
@@ -78,7 +77,7 @@ def test_an_unchanged_lane_is_reused(lite: built.Built, tmp_path: Path) -> None:
         ({"corpus_cap": 60}, ["benchmark"]),
         ({"normal_purity": 0.5}, ["windows", "benchmark"]),
         ({"datasets": {"mit_bih": {"stride": 128}}}, ["windows", "benchmark"]),
-        ({"datasets": {"ctsr": {"stride": 128}}}, ["benchmark"]),
+        ({"datasets": {"hai": {"stride": 128}}}, ["benchmark"]),
     ],
     ids=["cap", "rule", "own stride", "stride of another"],
 )
@@ -86,8 +85,8 @@ def test_a_changed_setting_rebuilds_only_the_stages_that_use_it(
     lite: built.Built, tmp_path: Path, setting: dict[str, object], rebuilt: list[str]
 ) -> None:
     data = lite.copy(tmp_path / "data")
-    made = built.lane("mit_bih", data, config=replace(LITE, **setting))  # type: ignore[arg-type]
-    wanted = [] if "ctsr" in str(setting) else rebuilt
+    made = built.lane("mit_bih", data, config=LITE.model_copy(update=setting))
+    wanted = [] if "hai" in str(setting) else rebuilt
     assert [s for s in stages.STAGES if not getattr(stages, s)(made)["reused"]] == wanted
 
 
