@@ -217,7 +217,11 @@ def _shared(frame: pl.DataFrame) -> Finding:
 
 
 def _overlap_in_time(frame: pl.DataFrame) -> Finding:
-    """Recordings of one unit whose windows' times overlap, where times are dates."""
+    """Recordings of one unit whose windows overlap in time, where times are dates.
+
+    A recording reaches from the start of its first window to the (exclusive) stop of its last one: steps after the
+    last window are not in the index.
+    """
     dated = frame.filter(pl.col("time_start").str.contains("T"))
     spans = (
         dated.group_by("own_unit", "recording_id")
@@ -227,7 +231,9 @@ def _overlap_in_time(frame: pl.DataFrame) -> Finding:
     words, before = [], None
     for unit, recording, start, stop in spans.iter_rows():
         if before is not None and before[0] == unit and start < before[2]:
-            words.append(f"{unit}: {recording} begins before {before[1]} ends ({start} < {before[2]})")
+            words.append(
+                f"{unit}: {recording} starts at {start}, before the last window of {before[1]} stops at {before[2]}"
+            )
         if before is None or before[0] != unit or stop > before[2]:
             before = (unit, recording, stop)
     return Finding("overlap_in_time", len(words), tuple(words[:EXAMPLES]))

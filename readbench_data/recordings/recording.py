@@ -116,38 +116,66 @@ class Evidence:
         return Evidence(self.kind, tuple(kept), holes)
 
 
+Time = np.datetime64 | float
+"""A time of a source without zone, or seconds."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """When each step was taken: explicit ``times`` [T], or ``start`` plus a regular ``step`` in seconds.
 
-    Times are ``datetime64[ns]`` (the source's own, without zone) or float seconds.
+    Times are ``datetime64[ns]`` (the source's own, without zone) or float seconds. ``end``, for explicit times: the
+    time of the step after the last one, where it is known because the recording goes on after this section.
     """
 
-    start: np.datetime64 | float = 0.0
+    start: Time = 0.0
     step: float = 1.0
     times: np.ndarray | None = None
+    end: Time | None = None
 
     def section(self, start: int, stop: int) -> Clock:
-        if self.times is not None:
-            return replace(self, times=self.times[start:stop])
-        return replace(self, start=self._at(start))
+        """The clock of the steps [start, stop), which keeps the time of step ``stop`` as its end."""
+        if self.times is None:
+            return replace(self, start=self._regular(np.array([start]))[0])
+        end = self.times[stop] if stop < len(self.times) else self.stop_time()
+        return replace(self, times=self.times[start:stop], end=end)
 
-    def _at(self, index: int) -> np.datetime64 | float:
-        if self.times is not None:
-            return self.times[index]
+    def stop_time(self) -> Time:
+        """Time of the step after the last one, for a clock of explicit times.
+
+        Where the recording ends there is no such step. Then it is the last time plus the typical step: the median of
+        the positive differences between successive times, 0 where there is none. This rule is ours.
+        """
+        assert self.times is not None
+        if self.end is not None:
+            return self.end
+        times = self.times
+        dated = np.issubdtype(times.dtype, np.datetime64)
+        steps = np.diff(times.astype("datetime64[ns]").astype(np.int64) if dated else times)
+        typical = np.median(steps[steps > 0]) if (steps > 0).any() else 0
+        end: Time = times[-1] + (np.timedelta64(round(typical), "ns") if dated else typical)
+        return end
+
+    def _regular(self, indices: np.ndarray) -> np.ndarray:
+        """Times of the given steps of a regular clock."""
         if isinstance(self.start, np.datetime64):
-            return self.start.astype("datetime64[ns]") + np.timedelta64(round(index * self.step * 1e9), "ns")
-        return float(self.start) + index * self.step
+            offsets = np.round(indices * self.step * 1e9).astype("timedelta64[ns]")
+            return np.asarray(self.start.astype("datetime64[ns]") + offsets)
+        return np.asarray(float(self.start) + indices * self.step)
 
     def text(self, indices: np.ndarray) -> list[str]:
-        """Times of the given steps as text: ISO 8601, or seconds such as ``12.8s``."""
-        if self.times is not None:
-            chosen = self.times[indices]
-        elif isinstance(self.start, np.datetime64):
-            offsets = np.round(np.asarray(indices) * self.step * 1e9).astype("timedelta64[ns]")
-            chosen = self.start.astype("datetime64[ns]") + offsets
+        """Times of the given steps as text: ISO 8601, or seconds such as ``12.8s``.
+
+        The number of steps itself is a valid index: its time is that of the step after the last one.
+        """
+        indices = np.asarray(indices)
+        if self.times is None:
+            chosen = self._regular(indices)
         else:
-            chosen = float(self.start) + np.asarray(indices) * self.step
+            beyond = indices == len(self.times)
+            chosen = self.times[np.where(beyond, len(self.times) - 1, indices)]
+            if beyond.any():
+                chosen = np.where(beyond, self.stop_time(), chosen)
         if np.issubdtype(chosen.dtype, np.datetime64):
             milliseconds = np.datetime_as_string(chosen.astype("datetime64[ms]"))
             return [t.removesuffix(".000") for t in milliseconds.tolist()]

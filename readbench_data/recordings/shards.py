@@ -170,16 +170,15 @@ def _unpack_evidence(text: str) -> Evidence:
 
 
 def _pack_clock(clock: Clock | None) -> tuple[str | None, np.ndarray | None]:
+    """A clock as JSON and, where its times are explicit, as the 64 bits of each of them."""
     if clock is None:
         return None, None
     if clock.times is not None:
-        if np.issubdtype(clock.times.dtype, np.datetime64):
-            return '{"times": "datetime"}', clock.times.astype("datetime64[ns]").astype(np.int64)
-        return '{"times": "seconds"}', clock.times.astype(np.float64).view(np.int64)
-    if isinstance(clock.start, np.datetime64):
-        start = int(clock.start.astype("datetime64[ns]").astype(np.int64))
-        return json.dumps({"datetime": start, "step": clock.step}), None
-    return json.dumps({"seconds": float(clock.start), "step": clock.step}), None
+        kind, times = _bits(clock.times)
+        end = None if clock.end is None else int(_bits(np.asarray([clock.end]))[1][0])
+        return json.dumps({"times": kind, "end": end}), times
+    kind, start = _bits(np.asarray([clock.start]))
+    return json.dumps({kind: _times(kind, start).tolist()[0], "step": clock.step}), None
 
 
 def _unpack_clock(text: str | None, times: np.ndarray | None) -> Clock | None:
@@ -188,10 +187,24 @@ def _unpack_clock(text: str | None, times: np.ndarray | None) -> Clock | None:
     plain = json.loads(text)
     if "times" in plain:
         assert times is not None
-        return Clock(times=times.view("datetime64[ns]" if plain["times"] == "datetime" else np.float64))
+        end = plain.get("end")
+        known = None if end is None else _times(plain["times"], np.array([end], np.int64))[0]
+        return Clock(times=_times(plain["times"], times), end=known)
     if "datetime" in plain:
         return Clock(np.datetime64(plain["datetime"], "ns"), plain["step"])
     return Clock(plain["seconds"], plain["step"])
+
+
+def _bits(times: np.ndarray) -> tuple[str, np.ndarray]:
+    """The kind of times, and the 64 bits of each as int64: nanoseconds since 1970, or those of the float."""
+    if np.issubdtype(times.dtype, np.datetime64):
+        return "datetime", times.astype("datetime64[ns]").astype(np.int64)
+    return "seconds", times.astype(np.float64).view(np.int64)
+
+
+def _times(kind: str, bits: np.ndarray) -> np.ndarray:
+    """The inverse of :func:`_bits`."""
+    return bits.view("datetime64[ns]" if kind == "datetime" else np.float64)
 
 
 def _segments(table: pa.Table, rows: Iterable[int]) -> Iterator[Segment]:

@@ -16,53 +16,15 @@ import pyarrow as pa
 from readbench_data.entry import entry_id
 from readbench_data.recordings.curation import Segment
 from readbench_data.recordings.recording import Event, UnitSpans
+from readbench_data.windows.columns import INDEX_COLUMNS, VOTE, arrow_schema
 from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
 from readbench_data.windows.labeling import LabelMap, Labels, Rule, Votes, apply_rule, count_votes
 from readbench_data.windows.windowing import WindowPlan
 
 CROSSES_UNITS = "crosses_units"
 
-VOTE = pa.struct([("code", pa.string()), ("class_label", pa.string()), ("count", pa.int64())])
-
-INDEX_SCHEMA = pa.schema(
-    [
-        ("entry_id", pa.string()),
-        ("dataset", pa.string()),
-        ("recording_id", pa.string()),
-        ("segment", pa.int32()),
-        ("start", pa.int64()),
-        ("stop", pa.int64()),
-        ("unit", pa.string()),
-        ("native_split", pa.string()),
-        ("source_file", pa.string()),
-        ("source_sha256", pa.string()),
-        ("row_start", pa.int64()),
-        ("row_stop", pa.int64()),
-        ("context_start", pa.int64()),
-        ("context_stop", pa.int64()),
-        ("time_start", pa.string()),
-        ("time_stop", pa.string()),
-        ("rule", pa.string()),
-        ("votes", pa.list_(VOTE)),
-        ("majority_share", pa.float64()),
-        ("event_id", pa.string()),
-        ("event_coverage", pa.float64()),
-        ("class_label", pa.string()),
-        ("reason", pa.string()),
-        ("rca_target", pa.string()),
-        ("rca_affected", pa.list_(pa.string())),
-        ("filled_fraction", pa.float64()),
-        ("sentinel_count", pa.int64()),
-        ("channels", pa.list_(pa.string())),
-        ("content_hash", pa.string()),
-        ("shape_hash", pa.string()),
-        ("sketch", pa.list_(pa.float32(), SKETCH_SIZE)),
-        ("constant_mask", pa.string()),
-        ("extras", pa.string()),
-    ]
-)
-"""Columns of the index. ``start``/``stop`` count steps of the curated segment, ``row_*`` and ``context_*``
-positions in the original file. ``reason`` is null for labelled windows, and the other way round."""
+INDEX_SCHEMA = arrow_schema(INDEX_COLUMNS)
+"""Arrow schema of the index; what its columns mean: ``readbench_data.windows.columns``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +32,8 @@ class IndexRows:
     """The n windows of one segment with the proof of each label, by start; :func:`index_table` makes rows of them.
 
     Holds none of the segment's values. ``rows``, ``context`` int64 [2][n]; ``unit`` int64 [n] into ``units``;
-    ``filled`` and ``masked`` int64 [n] cells; ``times`` the text of each window's first and last step.
+    ``filled`` and ``masked`` int64 [n] cells; ``times`` the text of the time each window starts
+    and of the time it stops (exclusive).
     """
 
     dataset: str
@@ -131,7 +94,7 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
         stops=stops,
         rows=rows,
         context=_context(segment, starts, stops, rows),
-        times=(nothing, nothing) if clock is None else (clock.text(starts), clock.text(stops - 1)),
+        times=(nothing, nothing) if clock is None else (clock.text(starts), clock.text(stops)),
         units=units,
         unit=unit,
         votes=votes,

@@ -14,7 +14,7 @@ import pytest
 import expectations
 from expectations import projections
 from readbench_data.entry import nest, unnest
-from readbench_data.leakage.facts import from_lane, from_release
+from readbench_data.leakage.facts import Facts, from_lane, from_release
 from readbench_data.leakage.leaks import KINDS, LeakReport, find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
 from tests.support import built
@@ -163,3 +163,45 @@ def test_the_suite_stops_a_build_at_every_sure_leak(lite: built.Built, kind: str
     expectations.require("leaks", "mit_bih", sound)
     with pytest.raises(expectations.CheckFailed, match=r"mit_bih: check leaks/no_.*such as this"):
         expectations.require("leaks", "mit_bih", sound.assign(**{kind: 2}), {kind: ["such as this"]})
+
+
+def facts_of(*recordings: tuple[str, str, str, str]) -> Facts:
+    """One window that is not selected per (unit, recording, time_start, time_stop)."""
+    rows = [
+        {
+            "entry_id": f"{number:032x}",
+            "recording_id": name,
+            "unit": unit,
+            "own_unit": unit,
+            "outcome": "pool",
+            "class_label": "x",
+            "source_file": f"{name}.csv",
+            "row_start": 0,
+            "row_stop": 1,
+            "time_start": start,
+            "time_stop": stop,
+        }
+        for number, (unit, name, start, stop) in enumerate(recordings)
+    ]
+    empty = dict.fromkeys(("content_hash", "shape_hash", "constant_mask", "duplicate_of", "reason"), pl.String)
+    frame = pl.DataFrame(rows).with_columns(
+        *(pl.lit(None, kind).alias(name) for name, kind in empty.items()), channels=pl.lit(None, pl.List(pl.String))
+    )
+    return Facts("plant", frame, np.zeros((len(rows), 64), np.float32), lambda ids: {})
+
+
+def test_recordings_that_follow_one_another_do_not_overlap_in_time() -> None:
+    """``time_stop`` is exclusive: a recording may start at the very time at which the one before it stops."""
+    morning = ("well", "a", "2020-01-01T08:00:00", "2020-01-01T09:00:00")
+    touching = ("well", "b", "2020-01-01T09:00:00", "2020-01-01T10:00:00")
+    earlier = ("well", "b", "2020-01-01T08:59:59.900", "2020-01-01T10:00:00")
+    assert find_leaks(facts_of(morning, touching))["overlap_in_time"].count == 0
+    found = find_leaks(facts_of(morning, earlier))["overlap_in_time"]
+    assert found.examples == (
+        "well: b starts at 2020-01-01T08:59:59.900, before the last window of a stops at 2020-01-01T09:00:00",
+    )
+    other = ("other well", *earlier[1:])
+    assert find_leaks(facts_of(morning, other))["overlap_in_time"].count == 0, "another unit"
+    assert find_leaks(facts_of(("u", "a", "0s", "9s"), ("u", "b", "1s", "9s")))["overlap_in_time"].count == 0, (
+        "seconds of two recordings have no common origin"
+    )

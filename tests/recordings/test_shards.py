@@ -30,6 +30,11 @@ CLOCKS = [
     Clock(np.datetime64("2020-07-07T15:35:11.250"), 0.01),
     Clock(times=np.array(["2020-01-01", "2020-01-02", "2020-01-04", "2020-01-05"], "datetime64[ns]")),
     Clock(times=np.array([0.0, 0.1, 0.3, 0.7])),
+    Clock(times=np.array([0.0, 0.1, 0.3, 0.7]), end=0.1 + 0.2),
+    Clock(
+        times=np.array(["2020-01-01", "2020-01-02", "2020-01-04", "2020-01-05"], "datetime64[ns]"),
+        end=np.datetime64("2020-02-01T00:00:00.123456789"),
+    ),
 ]
 
 
@@ -83,7 +88,8 @@ def same(one: Segment, other: Segment) -> None:
         elif isinstance(a, Clock):
             assert isinstance(b, Clock)
             assert a.step == b.step
-            np.testing.assert_array_equal(a.text(np.arange(4)), b.text(np.arange(4)))
+            np.testing.assert_array_equal(a.text(np.arange(5)), b.text(np.arange(5)))
+            assert a.end == b.end
             assert (a.times is None) == (b.times is None)
         else:
             assert a == b, field.name
