@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import xxhash
 
-from readbench_data.recordings.curation import Segment
+from readbench_data.recordings.segment import Segment
 from readbench_data.recordings.shards import iter_segments
 
 STEPS = 32

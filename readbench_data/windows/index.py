@@ -6,7 +6,6 @@ curated recordings only for the windows that are kept.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from readbench_data.entry import entry_id
-from readbench_data.recordings.curation import Segment
 from readbench_data.recordings.recording import Event, UnitSpans
+from readbench_data.recordings.segment import Segment, SegmentInfo
+from readbench_data.recordings.segment_row import Identity, identity
 from readbench_data.windows.columns import INDEX_COLUMNS, VOTE, arrow_schema
 from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
 from readbench_data.windows.labeling import LabelMap, Labels, Rule, Votes, apply_rule, count_votes
@@ -31,19 +31,13 @@ INDEX_SCHEMA = arrow_schema(INDEX_COLUMNS)
 class IndexRows:
     """The n windows of one segment with the proof of each label, by start; :func:`index_table` makes rows of them.
 
-    Holds none of the segment's values. ``rows``, ``context`` int64 [2][n]; ``unit`` int64 [n] into ``units``;
+    Holds none of the segment's arrays. ``rows``, ``context`` int64 [2][n]; ``unit`` int64 [n] into ``units``;
     ``filled`` and ``masked`` int64 [n] cells; ``times`` the text of the time each window starts
     and of the time it stops (exclusive).
     """
 
     dataset: str
-    recording_id: str
-    segment: int
-    native_split: str | None
-    source_file: str
-    source_sha256: str
-    channels: tuple[str, ...]
-    extras: str
+    segment: Identity
     rule: str
     starts: np.ndarray
     stops: np.ndarray
@@ -82,13 +76,7 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
     nothing = [None] * len(starts)
     return IndexRows(
         dataset=dataset,
-        recording_id=segment.recording_id,
-        segment=segment.number,
-        native_split=segment.native_split,
-        source_file=segment.source_file,
-        source_sha256=segment.source_sha256,
-        channels=segment.channels,
-        extras=json.dumps(segment.extras, sort_keys=True, ensure_ascii=False),
+        segment=identity(segment),
         rule=rule.name,
         starts=starts,
         stops=stops,
@@ -113,8 +101,8 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
     part_of = pa.array(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
 
     def of_part(name: str) -> pa.Array:
-        field = INDEX_SCHEMA.field(name)
-        return pa.array([getattr(part, field.name) for part in parts], field.type).take(part_of)
+        values = [getattr(part if name in ("dataset", "rule") else part.segment, name) for part in parts]
+        return pa.array(values, INDEX_SCHEMA.field(name).type).take(part_of)
 
     def joined(arrays: Sequence[np.ndarray]) -> pa.Array:
         return pa.array(np.concatenate(arrays), from_pandas=True)
@@ -122,7 +110,7 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
     def listed(lists: Iterable[Iterable[str | None]]) -> pa.Array:
         return pa.array([item for items in lists for item in items], pa.string())
 
-    cells = [(part.stops - part.starts) * len(part.channels) for part in parts]
+    cells = [(part.stops - part.starts) * len(part.segment.channels) for part in parts]
     row_start, row_stop = np.concatenate([part.rows for part in parts], axis=1)
     context_start, context_stop = np.concatenate([part.context for part in parts], axis=1)
     event_id, target, affected = _event_columns(parts)
@@ -158,7 +146,7 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
 
 def _ids(part: IndexRows) -> list[str]:
     spans = zip(part.rows[0].tolist(), part.rows[1].tolist(), strict=True)
-    return [entry_id(part.dataset, part.recording_id, first, last) for first, last in spans]
+    return [entry_id(part.dataset, part.segment.recording_id, first, last) for first, last in spans]
 
 
 def _units(
@@ -174,7 +162,7 @@ def _units(
     return unit.names, first, names[first] != names[last]
 
 
-def _context(segment: Segment, starts: np.ndarray, stops: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _context(segment: SegmentInfo, starts: np.ndarray, stops: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if segment.context is None:
         return rows
     bounds = list(zip(starts.tolist(), stops.tolist(), strict=True))

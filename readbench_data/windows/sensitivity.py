@@ -13,9 +13,9 @@ from typing import IO
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.recordings.curation import Segment
 from readbench_data.recordings.recording import UnitSpans
-from readbench_data.recordings.shards import iter_evidence
+from readbench_data.recordings.segment import SegmentInfo
+from readbench_data.recordings.shards import iter_info
 from readbench_data.windows.labeling import LabelMap, Rule, apply_rule, count_votes
 from readbench_data.windows.windowing import WindowPlan
 
@@ -57,7 +57,7 @@ def sweep(shard: IO[bytes], labels: LabelMap, rule: Rule, length: int | None, st
     force.
     """
     counts: dict[str, _Count] = {}
-    for segment in iter_evidence(shard):
+    for segment in iter_info(shard):
         starts, stops = WindowPlan(length, stride).bounds(segment)
         if len(starts) == 0:
             continue
@@ -75,7 +75,7 @@ Compared = tuple[int, np.ndarray, np.ndarray]
 
 
 def _variants(
-    segment: Segment,
+    segment: SegmentInfo,
     starts: np.ndarray,
     stops: np.ndarray,
     base: np.ndarray,
@@ -123,7 +123,7 @@ def _rules(rule: Rule) -> Iterable[tuple[str, Rule]]:
         yield f"normal_purity {purity:g}", replace(rule, normal_purity=purity)
 
 
-def _label(segment: Segment, starts: np.ndarray, stops: np.ndarray, rule: Rule, labels: LabelMap) -> np.ndarray:
+def _label(segment: SegmentInfo, starts: np.ndarray, stops: np.ndarray, rule: Rule, labels: LabelMap) -> np.ndarray:
     """Classes of windows, object [n]; None where dropped."""
     outcome = apply_rule(rule, segment.evidence, count_votes(segment.evidence, starts, stops, labels), starts, stops)
     found = outcome.class_label
@@ -136,7 +136,7 @@ def _label(segment: Segment, starts: np.ndarray, stops: np.ndarray, rule: Rule, 
 
 
 def _ties_to_normal(
-    segment: Segment, starts: np.ndarray, stops: np.ndarray, base: np.ndarray, labels: LabelMap
+    segment: SegmentInfo, starts: np.ndarray, stops: np.ndarray, base: np.ndarray, labels: LabelMap
 ) -> np.ndarray:
     """As in force, but a window whose fault has as many votes as Normal is not the fault's; it is not pure either,
     so it is dropped."""

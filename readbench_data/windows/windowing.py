@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readbench_data.recordings.curation import Segment
+from readbench_data.recordings.segment import SegmentInfo
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class WindowPlan:
         if self.stride is not None and self.stride < 1:
             raise ValueError("a stride is at least one step")
 
-    def bounds(self, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(self, segment: SegmentInfo) -> tuple[np.ndarray, np.ndarray]:
         """Half-open step ranges of a segment's windows: int64 starts [n] and stops [n], by start.
 
         Only whole windows: what remains after the last one, and segments shorter than a window, are left.

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from readbench_data.recordings.channel_tally import TALLY_SCHEMA, ChannelTallies, by_channel
-from readbench_data.recordings.curation import Curation, cells_by_channel, curate, pack_cells
+from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import Evidence, Recording
+from readbench_data.recordings.segment import cells_by_channel, pack_cells
 
 NAN = math.nan
 SENTINEL = -9.0

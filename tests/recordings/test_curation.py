@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from readbench_data.recordings.curation import FLOAT32_MAX, Curation, CurationReport, Segment, ValidRange, curate
+from readbench_data.recordings.curation import FLOAT32_MAX, Curation, CurationReport, ValidRange, curate
 from readbench_data.recordings.recording import Clock, Evidence, Recording, UnitSpans
+from readbench_data.recordings.segment import Segment
 from readbench_data.windows.index import index_rows, index_table
 from readbench_data.windows.labeling import LabelMap, Rule
 from readbench_data.windows.windowing import WindowPlan
