@@ -118,21 +118,6 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
     )
 
 
-def pool_windows(audit: pl.DataFrame) -> pl.DataFrame:
-    """The kept windows of an audit table, as :func:`compose` takes them.
-
-    With the pool this gives a release's queries and corpora again: the units are joined already, and windows of
-    equal content point to the first of them.
-    """
-    return audit.filter(pl.col("outcome") != "dropped").select(
-        "entry_id",
-        "unit",
-        "native_split",
-        "class_label",
-        content_hash=pl.coalesce("duplicate_of", "entry_id"),
-    )
-
-
 def _mark_duplicates(windows: pl.DataFrame) -> pl.DataFrame:
     """Windows with equal content: dropped where their classes differ, else marked as copies of the first."""
     same = pl.col("content_hash")

@@ -14,13 +14,14 @@ A window that touches an unlabelled step, or has no vote at all, is dropped (``u
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, Event, Evidence
+from readbench_data.windows.overlaps import Overlaps
 
 RuleName = Literal["majority", "majority_of_beats", "short_fault", "native"]
 
@@ -72,13 +73,13 @@ class Votes:
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The outcome of a rule for n windows.
+class WindowLabels:
+    """The class of n windows, or the reason why they have none.
 
-    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], the
-    share of the votes that the class has (of the strongest class where the window is dropped), NaN where nothing
-    voted; ``event`` int64 [n], index into the evidence's spans of the event that stands for
-    the label, -1 for none; ``coverage`` float64 [n], the share of that event's extent inside the window.
+    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], the share of
+    the votes that the class has (the strongest class where the window is dropped), NaN where nothing voted; ``event``
+    int64 [n], index into the evidence's spans of the event that the label comes from, -1 for none; ``coverage``
+    float64 [n], the share of that event's extent inside the window.
     """
 
     class_label: np.ndarray
@@ -86,6 +87,12 @@ class Labels:
     majority_share: np.ndarray
     event: np.ndarray
     coverage: np.ndarray
+
+    def dropped(self, which: np.ndarray, why: str) -> WindowLabels:
+        """The same, but the windows ``which`` (bool [n]) have no class, for the reason ``why``."""
+        class_label, reason = self.class_label.copy(), self.reason.copy()
+        class_label[which], reason[which] = None, why
+        return replace(self, class_label=class_label, reason=reason)
 
 
 def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, labels: LabelMap) -> Votes:
@@ -101,7 +108,7 @@ def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, label
     return Votes(codes, tuple(labels.label(c) for c in codes), counts, touched)
 
 
-def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray, stops: np.ndarray) -> Labels:
+def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray, stops: np.ndarray) -> WindowLabels:
     """The class of every window, or the reason why it has none."""
     n = len(starts)
     classes = sorted(set(votes.labels) - {NORMAL})
@@ -131,14 +138,20 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
     event = np.full(n, -1, np.int64)
     coverage = np.full(n, np.nan)
     if evidence.kind == "events" and evidence.spans:
-        window, index, steps, covered = _overlaps(evidence.spans, starts, stops)
-        span_labels = np.array([_span_label(votes, s.code) for s in evidence.spans], object)
+        overlaps = Overlaps.find(evidence.spans, starts, stops)
+        classes_of_events = np.array([_event_class(votes, e.code) for e in evidence.spans], object)
         if rule.name == "short_fault":
-            _take_short_faults(rule, label, reason, ~fault_wins, window, index, steps, covered, span_labels)
+            faults_inside = overlaps.only(
+                (overlaps.covered > rule.coverage)
+                & ~fault_wins[overlaps.window]
+                & (classes_of_events[overlaps.event] != NORMAL)
+            )
+            _take_short_faults(label, reason, faults_inside, classes_of_events)
             won = np.flatnonzero(~fault_wins & np.isin(label, names))
             own = np.searchsorted(names.astype(str), label[won].astype(str))
             share[won] = faults[won, own] / total[won]
-        _name_events(label, event, coverage, window, index, steps, covered, span_labels)
+        of_class = overlaps.only(classes_of_events[overlaps.event] == label[overlaps.window]).longest()
+        event[of_class.window], coverage[of_class.window] = of_class.event, of_class.covered
     elif evidence.kind == "native" and evidence.spans:
         event[:] = 0
 
@@ -146,61 +159,23 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
     label[hidden] = None
     reason[hidden] = UNLABELLED
     event[hidden], coverage[hidden] = -1, np.nan
-    return Labels(label, reason, share, event, coverage)
+    return WindowLabels(label, reason, share, event, coverage)
 
 
-def _span_label(votes: Votes, code: str) -> str:
+def _event_class(votes: Votes, code: str) -> str:
     return votes.labels[votes.codes.index(code)]
 
 
-def _take_short_faults(
-    rule: Rule,
-    label: np.ndarray,
-    reason: np.ndarray,
-    open_windows: np.ndarray,
-    window: np.ndarray,
-    index: np.ndarray,
-    steps: np.ndarray,
-    covered: np.ndarray,
-    span_labels: np.ndarray,
-) -> None:
-    """Give windows that Normal would win to the event that lies mostly inside them (in place)."""
-    fits = (covered > rule.coverage) & open_windows[window] & (span_labels[index] != NORMAL)
-    window, index, steps = window[fits], index[fits], steps[fits]
-    if window.size == 0:
-        return
-    order = np.lexsort((-steps, window))
-    window, index, steps = window[order], index[order], steps[order]
-    first = np.flatnonzero(np.diff(window, prepend=-1))
-    top = np.repeat(steps[first], np.diff(np.append(first, window.size)))
-    at_top = steps == top
-    for begin, end in zip(first.tolist(), np.append(first[1:], window.size).tolist(), strict=True):
-        candidates = set(span_labels[index[begin:end][at_top[begin:end]]].tolist())
-        target = window[begin]
-        if len(candidates) == 1:
-            label[target], reason[target] = candidates.pop(), None
-        else:
-            label[target], reason[target] = None, AMBIGUOUS
+def _take_short_faults(label: np.ndarray, reason: np.ndarray, inside: Overlaps, classes: np.ndarray) -> None:
+    """Give the windows of ``inside`` to the class of their longest event (in place); ambiguous where several tie.
 
-
-def _name_events(
-    label: np.ndarray,
-    event: np.ndarray,
-    coverage: np.ndarray,
-    window: np.ndarray,
-    index: np.ndarray,
-    steps: np.ndarray,
-    covered: np.ndarray,
-    span_labels: np.ndarray,
-) -> None:
-    """The event with most steps among those of the window's class (in place); the earlier one if equal."""
-    same = span_labels[index] == label[window]
-    window, index, steps, covered = window[same], index[same], steps[same], covered[same]
-    order = np.lexsort((index, -steps, window))
-    window, index, covered = window[order], index[order], covered[order]
-    first = np.flatnonzero(np.diff(window, prepend=-1))
-    event[window[first]] = index[first]
-    coverage[window[first]] = covered[first]
+    ``classes`` object [number of events].
+    """
+    longest = inside.longest()
+    label[longest.window], reason[longest.window] = classes[longest.event], None
+    ties = inside.as_long_as(longest)
+    unclear = ties.window[classes[ties.event] != label[ties.window]]
+    label[unclear], reason[unclear] = None, AMBIGUOUS
 
 
 def _touches(intervals: Sequence[tuple[int, int]], starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -277,21 +252,3 @@ def _paint(events: Sequence[Event]) -> list[Event]:
 
 def _cut(event: Event, start: int, stop: int) -> Event:
     return Event(event.code, start, stop, event.event_id, event.rca_target, event.rca_affected)
-
-
-def _overlaps(
-    spans: Sequence[Event], starts: np.ndarray, stops: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every (window, event) pair that shares a step: window, event, shared steps, share of the event."""
-    first = np.fromiter((s.start for s in spans), np.int64, len(spans))
-    last = np.fromiter((s.stop for s in spans), np.int64, len(spans))
-    low = np.searchsorted(stops, first, side="right")
-    high = np.searchsorted(starts, last, side="left")
-    number = np.maximum(high - low, 0)
-    index = np.repeat(np.arange(len(spans)), number)
-    offset = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-    window = low[index] + offset
-    steps = np.minimum(stops[window], last[index]) - np.maximum(starts[window], first[index])
-    covered = steps / (last - first)[index]
-    kept = steps > 0
-    return window[kept], index[kept], steps[kept], covered[kept]

@@ -78,5 +78,13 @@ def test_a_window_across_two_units_has_no_class() -> None:
     assert changes(found["length 5 (half)"]) == {"dropped to class": 1}
 
 
+def test_units_that_meet_under_one_name_are_not_crossed() -> None:
+    """The rule of the index: what counts is the name of the unit, not where its parts meet."""
+    dense = Evidence.dense(np.zeros(20, int), {0: "normal"})
+    spans = UnitSpans((0, 8), ("a", "a"))
+    found = {v.setting: v for v in sweep(shard(dense, 20, spans), LABELS, Rule("majority"), 10, None)}
+    assert all(variant.changed == 0 for variant in found.values())
+
+
 def test_windows_of_the_source_have_nothing_to_vary() -> None:
     assert swept(Evidence.native("f", 12), 12, Rule("native"), None, None) == {}
