@@ -35,7 +35,7 @@ ui: .venv/.ready  ## the Dagster UI on the same instance, on 127.0.0.1
 bench: .venv/.ready  ## speed and memory
 	@$(BIN)/python -m benchmarks
 
-refresh: .venv/.ready  ## the generated files: docs/labels.md and the snapshot of the graph
+refresh: .venv/.ready  ## the generated files: docs/labels.md, docs/columns.md and the snapshot of the graph
 	@$(BIN)/python -m assets.refresh
 
 clean:  ## the environment; data are kept

@@ -1,9 +1,9 @@
-"""Curation: from a recording as it was read to segments that are finite everywhere.
+"""Curation: turns a recording as it was read into segments whose values are all finite.
 
-Two policies, both from paper A.1.1. ``fill``: forward fill within a series, back fill of a leading gap,
-channels without any value set to 0. ``drop_rows`` (Petrobras 3W): out-of-range sentinels become missing,
-channels that are wholly missing or constant are removed, and rows that still miss a value are dropped,
-never interpolated. A dropped row breaks the recording in two; no window spans the break.
+Two policies, both from paper A.1.1. ``fill``: forward fill within a series, backward fill of a leading gap, 0 for
+channels without any value. ``drop_rows`` (Petrobras 3W): out-of-range sentinels become missing, channels that are
+entirely missing or constant are removed, and rows in which a value is still missing are dropped, never interpolated.
+A dropped row splits the recording in two; no window spans the gap.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True)
 class ValidRange:
-    """Values of the channels that match ``pattern`` are kept within [low, high]; others are sentinels."""
+    """In channels whose name matches ``pattern``, values outside [low, high] are sentinels."""
 
     pattern: str
     low: float
@@ -33,11 +33,11 @@ class ValidRange:
 
 @dataclass(frozen=True)
 class Curation:
-    """What is done to a recording of one source before windows are cut.
+    """How the recordings of one source are curated before windows are cut.
 
-    ``channels``: the channels kept, in this order, or None for all. ``ranges``: the first that matches a
-    channel applies. ``sentinel_values``: exact values that mean missing. ``drop_dead_channels``: remove
-    channels that are wholly missing or constant in the recording.
+    ``channels``: the channels to use, in this order, or None for all. ``ranges``: the first one that matches a
+    channel applies. ``sentinel_values``: exact values that mean missing. ``drop_dead_channels``: remove channels that
+    are entirely missing or constant in the recording.
     """
 
     missing: Literal["fill", "drop_rows"] = "fill"
@@ -72,7 +72,7 @@ class _Touched:
 
 @dataclass
 class CurationReport:
-    """Counts over the recordings of one source, for the manifest and the lineage view."""
+    """Counts over the recordings of one source, for the manifest and Dagster."""
 
     recordings: int = 0
     segments: int = 0
@@ -91,9 +91,9 @@ def curate(
     report: CurationReport | None = None,
     tallies: ChannelTallies | None = None,
 ) -> Iterator[Segment]:
-    """The curated segments of a recording; none where nothing usable is left.
+    """Yield the curated segments of a recording; none where nothing usable is left.
 
-    ``report`` and ``tallies`` are added to: counts of the source, and what was met in each channel.
+    The counts of this recording are added to ``report`` and, per channel, to ``tallies``.
     """
     report = report if report is not None else CurationReport()
     report.recordings += 1
@@ -176,7 +176,8 @@ def _select(recording: Recording, policy: Curation) -> tuple[np.ndarray, tuple[s
 
 
 def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -> np.ndarray:
-    """Which values are out of their channel's valid range, a sentinel value, or beyond float32; bool [T][C]."""
+    """Return which values are outside their channel's valid range, a sentinel value, or too large for float32; bool
+    [T][C]."""
     with np.errstate(invalid="ignore"):
         masked = np.abs(values) > FLOAT32_MAX
     if policy.ranges or policy.sentinel_values:
@@ -192,15 +193,17 @@ def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -
 
 
 def _complete_runs(missing: np.ndarray) -> list[tuple[int, int]]:
-    """Maximal runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
+    """Longest possible runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
     complete = ~missing.any(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], complete, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _fill(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Forward fill, back fill of a leading gap, 0 where a channel has no value at all; and the context of each step
-    (see :class:`SegmentInfo`), None where nothing is missing."""
+    """Fill forward, fill a leading gap backward, and fill a channel without any value with 0.
+
+    Returns the values and the context of each step (see :class:`SegmentInfo`), None where nothing is missing.
+    """
     gaps = np.flatnonzero(missing.any(axis=0))
     if gaps.size == 0:
         return values, None

@@ -18,8 +18,8 @@ class SegmentInfo:
     ``window_starts`` int64 [n]: steps at which the source's own windows start.
 
     What curation did, None where it did nothing: ``filled`` and ``masked`` int32 [T] count, per step, the cells that
-    were filled and the cells that held a sentinel. ``filled_cells`` and ``masked_cells`` uint8 [T][ceil(C / 8)] say
-    which cells: bit c of a step stands for channel c (see :func:`cells_by_channel`). ``context`` int64 [T][2]: first
+    were filled and the cells that held a sentinel. ``filled_cells`` and ``masked_cells`` uint8 [T][ceil(C / 8)] mark
+    these cells: bit c of a step is that of channel c (see :func:`cells_by_channel`). ``context`` int64 [T][2]: first
     and last step (exclusive, in steps of this segment) that must be read to derive the step again.
     """
 
@@ -74,7 +74,7 @@ class Segment(SegmentInfo):
 
 
 def pack_cells(cells: np.ndarray) -> np.ndarray:
-    """Cells bool [T][C] as uint8 [T][ceil(C / 8)]: bit c of a step stands for channel c."""
+    """Cells bool [T][C] as uint8 [T][ceil(C / 8)]: bit c of a step is that of channel c."""
     return np.packbits(cells, axis=1, bitorder="little")
 
 

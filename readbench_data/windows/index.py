@@ -1,7 +1,7 @@
 """The window index: one row per window considered, with the evidence for its label.
 
 Labels, splits, sampling, audit, leak checks and version diffs all work on this table. Values are cut from the
-curated recordings only for the windows that are kept.
+curated recordings only for the selected windows.
 """
 
 from __future__ import annotations

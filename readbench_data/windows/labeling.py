@@ -1,14 +1,14 @@
-"""Evidence to votes, votes to a class, by a named rule (paper A.1.3).
+"""Labels of windows: from evidence to votes, and from votes to a class by a named rule (paper A.1.3).
 
-``majority``           the class with most timesteps
-``majority_of_beats``  the class with most beats
-``short_fault``        as majority, but where Normal would win, an event of which more than ``coverage`` of
-                       its own extent lies in the window takes it; of several, the one with most steps
+``majority``           the class with most timesteps wins
+``majority_of_beats``  the class with most beats wins
+``short_fault``        as majority, but where Normal would win and more than ``coverage`` of an event lies in the
+                       window, its class wins; of several events, the one with most steps
 ``native``             the source's own class of an existing window
 
 A tie between Normal and a fault goes to the fault; a tie between faults drops the window (``ambiguous``).
 Normal needs ``normal_purity`` of the votes (1 by default, ours), else the window is dropped (``mixed``).
-A window that touches an unlabelled step, or has no vote at all, is dropped (``unlabelled``).
+A window that touches an unlabelled step, or in which nothing votes, is dropped (``unlabelled``).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNLABELLED = "unlabelled"
 
 @dataclass(frozen=True)
 class Rule:
-    """A window-label rule with its parameters (fractions in [0, 1])."""
+    """A labelling rule with its parameters, both fractions in [0, 1]."""
 
     name: RuleName
     coverage: float = 0.5
@@ -41,17 +41,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """From a source's codes to class labels. Onset codes are merged by giving them the steady code's class.
+    """Maps a source's codes to class labels. An onset code is merged by mapping it to the class of the steady code.
 
-    ``classes``: code -> class_label, ``"Normal"`` for normal operation. ``open_vocabulary``: codes that are
-    not listed are class labels already (UCR, where a set brings its own classes).
+    ``classes``: code -> class_label, ``"Normal"`` for normal operation. ``open_vocabulary``: a code that is not listed
+    is a class label itself (UCR, where every set has its own classes).
     """
 
     classes: Mapping[str, str]
     open_vocabulary: bool = False
 
     def label(self, code: str) -> str:
-        """Class of a code; KeyError for a code outside a closed vocabulary."""
+        """Return the class of a code. Raises KeyError for a code outside a closed vocabulary."""
         if code == BACKGROUND and code not in self.classes:
             return NORMAL
         if self.open_vocabulary and code not in self.classes:
@@ -61,10 +61,8 @@ class LabelMap:
 
 @dataclass(frozen=True)
 class Votes:
-    """``counts`` int64 [n windows, K codes] of steps (or beats); ``codes`` K raw codes with their classes.
-
-    ``touched`` bool [n]: the window touches an unlabelled step.
-    """
+    """The votes of n windows: ``counts`` int64 [n][K] of steps (or beats) per code; ``codes``: the K raw codes,
+    ``labels``: their classes. ``touched`` bool [n]: the window touches an unlabelled step."""
 
     codes: tuple[str, ...]
     labels: tuple[str, ...]
@@ -96,7 +94,10 @@ class WindowLabels:
 
 
 def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, labels: LabelMap) -> Votes:
-    """Votes of every window [starts, stops); both must be sorted."""
+    """Return the votes of the windows [start, stop); ``starts`` and ``stops`` are sorted.
+
+    Raises KeyError for a code without a class.
+    """
     touched = _touches(evidence.unlabelled, starts, stops)
     if evidence.kind == "points":
         codes, counts = _count_points(evidence.spans, starts, stops)
@@ -109,7 +110,7 @@ def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, label
 
 
 def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray, stops: np.ndarray) -> WindowLabels:
-    """The class of every window, or the reason why it has none."""
+    """Return the class of every window, or the reason why it has none."""
     n = len(starts)
     classes = sorted(set(votes.labels) - {NORMAL})
     normal = votes.counts[:, [i for i, c in enumerate(votes.labels) if c == NORMAL]].sum(axis=1)
@@ -128,9 +129,9 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
         share = np.maximum(normal, best) / total
     fault_wins = (best >= normal) & (best > 0)
     names = np.array(classes, object)
-    sure = fault_wins & ~tied
+    clear = fault_wins & ~tied
     if classes:
-        label[sure] = names[winner[sure]]
+        label[clear] = names[winner[clear]]
     reason[fault_wins & tied] = AMBIGUOUS
     label[~fault_wins & (purity >= rule.normal_purity)] = NORMAL
     reason[~fault_wins & ~(purity >= rule.normal_purity)] = MIXED
@@ -210,7 +211,7 @@ def _count_points(spans: Sequence[Event], starts: np.ndarray, stops: np.ndarray)
 def _count_runs(
     runs: Sequence[Event], starts: np.ndarray, stops: np.ndarray, codes: tuple[str, ...], background: str | None
 ) -> np.ndarray:
-    """Steps per code from non-overlapping sorted runs; uncovered steps vote for ``background`` if given."""
+    """Steps per code, int64 [n][K], from sorted runs that do not overlap; other steps vote for ``background``."""
     counts = np.zeros((len(starts), len(codes)), np.int64)
     first = np.fromiter((r.start for r in runs), np.int64, len(runs))
     last = np.fromiter((r.stop for r in runs), np.int64, len(runs))
@@ -225,7 +226,7 @@ def _count_runs(
 
 
 def _steps_before(first: np.ndarray, last: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Steps of the sorted intervals [first, last) that lie before each position ``at``."""
+    """Number of steps of the sorted intervals [first, last) before each position ``at``."""
     done = np.concatenate([[0], np.cumsum(last - first)])
     run = np.searchsorted(first, at, side="right")
     inside = np.maximum(run - 1, 0)
@@ -234,7 +235,7 @@ def _steps_before(first: np.ndarray, last: np.ndarray, at: np.ndarray) -> np.nda
 
 
 def _paint(events: Sequence[Event]) -> list[Event]:
-    """Events as non-overlapping runs: where two overlap, the one that starts later has the step (ours)."""
+    """Events as runs that do not overlap: where two do, the step goes to the one that starts later (ours)."""
     runs: list[Event] = []
     for event in events:
         tail: list[Event] = []

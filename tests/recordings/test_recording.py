@@ -1,4 +1,4 @@
-"""Recordings, evidence, clocks and units: values a person can check on paper."""
+"""Recordings, evidence, clocks and units, with values that can be checked on paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_dense_evidence_of_no_step_is_empty() -> None:
 
 
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=30), st.data())
-def test_dense_runs_say_of_every_step_what_the_codes_say(codes: list[int], data: st.DataObject) -> None:
+def test_dense_runs_give_every_step_its_code(codes: list[int], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(codes) - 1))
     stop = data.draw(st.integers(start + 1, len(codes)))
     section = Evidence.dense(np.array(codes)).section(start, stop)
@@ -116,7 +116,7 @@ def test_repeated_times_do_not_count_as_a_step() -> None:
 
 
 def test_a_section_of_explicit_times_ends_where_the_next_step_begins() -> None:
-    """Also where that step is not in the section: it was dropped, or belongs to the next one."""
+    """Even if that step is not in the section, because it was dropped or belongs to the next one."""
     clock = Clock(times=np.array([0.0, 1.0, 5.0, 6.0]))
     assert clock.section(0, 2).text(np.array([1, 2])) == ["1s", "5s"]
     assert clock.section(2, 4).text(np.array([2])) == ["7s"]

@@ -1,4 +1,4 @@
-"""What quality checks look at instead of the values: planted faults show, and the suite names them."""
+"""Summaries of segments: planted faults are visible in them, and the suite names each one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curated recordings on disk: every field comes back, and only what is wanted is read."""
+"""Curated recordings on disk: every field survives a round trip, and only the wanted segments are read."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_the_identity_of_a_segment_keeps_none_of_its_arrays_alive() -> None:
     assert (found.segment, found.steps, found.extras) == (3, 4, '{"note": "ü", "rig": 2}')
 
 
-def test_lanes_of_before_cells_were_kept_are_read() -> None:
+def test_lanes_from_before_cells_were_stored_are_read() -> None:
     """An audit of a release that an earlier version of the code built must not end in a traceback."""
     older = io.BytesIO()
     pq.write_table(pq.read_table(written(full())).drop_columns(["filled_cells", "masked_cells"]), older)

@@ -1,4 +1,4 @@
-"""The index row of a window: every column by hand."""
+"""The index row of a window: every column checked by hand."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_every_column_of_dense_windows() -> None:
     assert (hidden["class_label"], hidden["reason"], hidden["content_hash"]) == (None, "unlabelled", "")
 
 
-def test_fingerprints_stand_beside_the_window_they_belong_to() -> None:
+def test_fingerprints_are_in_the_row_of_their_window() -> None:
     evidence = Evidence.dense(np.array([0, 0, 0, 0, 0, 0, NULL_CODE, 0, 0, 0, 0, 0]))
     found = rows(recording(evidence), WindowPlan(3), Rule("majority"))
     assert [r["reason"] for r in found] == [None, None, "unlabelled", None]
@@ -114,7 +114,7 @@ def test_a_filled_window_names_the_rows_it_was_filled_from() -> None:
     assert (alone["context_start"], alone["context_stop"]) == (100, 102)
 
 
-def test_positions_that_the_reader_gives_are_kept() -> None:
+def test_positions_that_the_reader_gives_are_used() -> None:
     positions = np.arange(12) * 10
     (row,) = rows(
         recording(Evidence.native("1", 12), rows=positions, row_stops=positions + 5), WindowPlan(None), Rule("native")
@@ -165,7 +165,7 @@ def test_a_recording_shorter_than_a_window_has_no_row() -> None:
 
 
 def test_segments_of_all_kinds_in_one_table_are_the_tables_of_each() -> None:
-    """Units, votes and events are numbered anew in a joint table."""
+    """Units, votes and events are renumbered in a joint table."""
     leak = Evidence.events([Event("1", 2, 7, "e1", "p", ("p", "t")), Event("101", 9, 11, "")])
     made = [
         recording(leak, unit=UnitSpans((0, 6), ("u1", "u2"))),
@@ -196,7 +196,7 @@ clocks = st.builds(
 def test_a_window_stops_when_the_window_that_starts_at_its_stop_starts(
     clock: Clock, length: int, parts: int, irregular: bool
 ) -> None:
-    """For irregular times too, as long as there is a next step."""
+    """Also for irregular times, as long as there is a next step."""
     if irregular:
         clock = Clock(times=np.cumsum(np.arange(12) % 4 + 0.25))
     stride = max(1, length // parts)

@@ -1,4 +1,4 @@
-"""The sweep counts the windows whose class changes, on evidence whose windows can be counted by hand."""
+"""The sweep counts the windows whose class changes, on evidence small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_window_across_two_units_has_no_class() -> None:
 
 
 def test_units_that_meet_under_one_name_are_not_crossed() -> None:
-    """The rule of the index: what counts is the name of the unit, not where its parts meet."""
+    """As in the index: a unit is known by its name, not by where its spans meet."""
     dense = Evidence.dense(np.zeros(20, int), {0: "normal"})
     spans = UnitSpans((0, 8), ("a", "a"))
     found = {v.setting: v for v in sweep(shard(dense, 20, spans), LABELS, Rule("majority"), 10, None)}
