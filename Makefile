@@ -35,7 +35,7 @@ ui: .venv/.ready  ## open the Dagster UI of the same instance on 127.0.0.1
 bench: .venv/.ready  ## measure speed and memory
 	@$(BIN)/python -m benchmarks
 
-refresh: .venv/.ready  ## write the generated files: docs/labels.md and the snapshot of the graph
+refresh: .venv/.ready  ## write the generated files: docs/labels.md, docs/columns.md and the snapshot of the graph
 	@$(BIN)/python -m assets.refresh
 
 clean:  ## remove the environment; data are kept

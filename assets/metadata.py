@@ -19,8 +19,7 @@ from readbench_data import lane as stages
 from readbench_data.dataset.source import Source
 from readbench_data.entry import unnest
 from readbench_data.release import layout
-from readbench_data.release.parquet import AUDIT_SCHEMA
-from readbench_data.windows.index import INDEX_SCHEMA
+from readbench_data.windows.columns import AUDIT_COLUMNS, INDEX_COLUMNS
 
 
 def raw(source: Source, record: stages.Record) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> d
     """Return the metadata of stage windows: classes, votes, reasons for dropped windows, and the audit page."""
     return {
         "dagster/row_count": record["counts"]["windows"],
-        "dagster/column_schema": table_schema(INDEX_SCHEMA),
+        "dagster/column_schema": table_schema(INDEX_COLUMNS),
         "data": _origin_note(lane),
         "settings": _settings(lane),
         "audit_page": _audit_page(workspace, lane.source),
@@ -75,7 +74,7 @@ def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
     counts = {file: dict(t["class_label"].value_counts().sort("class_label").iter_rows()) for file, t in tables.items()}
     return {
         "dagster/row_count": sum(f["rows"] for p, f in record["files"].items() if p.startswith("data/")),
-        "dagster/column_schema": table_schema(AUDIT_SCHEMA),
+        "dagster/column_schema": table_schema(AUDIT_COLUMNS),
         "data": _origin_note(lane),
         "settings": _settings(lane),
         "corpus": _bars(counts[layout.ANOMALIES]),

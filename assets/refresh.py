@@ -1,7 +1,8 @@
-"""The generated files: ``docs/labels.md`` and ``tests/assets/graph.json``, the snapshot of the whole graph.
+"""The generated files: ``docs/labels.md``, ``docs/columns.md`` and the snapshot of the whole graph,
+``tests/assets/graph.json``.
 
 Belongs here: writing them (``python -m assets.refresh``). Does not: their content
-(``readbench_data.dataset.label_docs`` and the definitions themselves).
+(``readbench_data.dataset.label_docs``, ``readbench_data.release.column_docs`` and the definitions themselves).
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ import dagster as dg
 import sources
 from assets.definitions import build_definitions
 from readbench_data.dataset.label_docs import labels_page
+from readbench_data.release.column_docs import columns_page
 
 REPO = Path(__file__).resolve().parent.parent
 LABELS = REPO / "docs" / "labels.md"
+COLUMNS = REPO / "docs" / "columns.md"
 GRAPH = REPO / "tests" / "assets" / "graph.json"
 
 
@@ -58,8 +61,8 @@ def labels_text() -> str:
 
 
 def main() -> int:
-    """Write both files and print which of them changed."""
-    for path, text in ((LABELS, labels_text()), (GRAPH, graph_text())):
+    """Write the files and report which of them changed."""
+    for path, text in ((LABELS, labels_text()), (COLUMNS, columns_page()), (GRAPH, graph_text())):
         changed = not path.is_file() or path.read_text(encoding="utf-8") != text
         path.parent.mkdir(parents=True, exist_ok=True)
         if changed:

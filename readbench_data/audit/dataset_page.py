@@ -195,7 +195,7 @@ def _units(audit: pl.DataFrame, dataset: str) -> str:
 
 def _leaks(found: Findings) -> str:
     rows = [
-        (f.count, f.what, "yes" if f.sure else "no", Html("<br>".join(_code(e) for e in f.examples[:6])))
+        (f.count, f.what, "yes" if f.blocking else "no", Html("<br>".join(_code(e) for e in f.examples[:6])))
         for f in found.leaks.findings
     ]
     scope = "all windows considered" if found.here else "the published windows; the lane is not in this data root"

@@ -113,6 +113,11 @@ def describe_entry(release: Path, entry_id: str, store: Store | None = None) -> 
     return entry_text(explain(release, entry_id, store)[0])
 
 
+def _time(facts: dict[str, Any]) -> str:
+    """Start and stop of the window in time."""
+    return f"{facts['time_start']} to {facts['time_stop']} (half-open)" if facts["time_start"] else "-"
+
+
 def entry_text(facts: dict[str, Any]) -> str:
     """What :func:`explain` found, in words, on one screen."""
     ending = facts["ending"]
@@ -136,7 +141,7 @@ def entry_text(facts: dict[str, Any]) -> str:
         f"source file   {facts['source_file']}  (sha256 {facts['source_sha256']})",
         f"recording     {facts['recording_id']}",
         f"rows          {rows}",
-        f"time          {facts['time_start'] or '-'} to {facts['time_stop'] or '-'}",
+        f"time          {_time(facts)}",
         f"filled        {filled}",
         "",
         f"label track   {facts['label_track'] or 'not here: the lane of this release is not in the data root'}",

@@ -61,7 +61,7 @@ class Findings:
             },
             "units": tallies.units(self.audit).to_dicts(),
             "leaks": [
-                {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.sure, "examples": list(f.examples)}
+                {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.blocking, "examples": list(f.examples)}
                 for f in self.leaks.findings
             ],
             "shared_stretches": None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,23 +10,23 @@ import polars as pl
 
 from readbench_data.lane import INDEX, SHARD
 from readbench_data.leakage.facts import is_current
-from readbench_data.recordings.curation import Segment, cells_by_channel
 from readbench_data.recordings.recording import BACKGROUND
-from readbench_data.recordings.shards import iter_evidence, read_cells, read_segments
+from readbench_data.recordings.segment import Segment, SegmentInfo, cells_by_channel
+from readbench_data.recordings.shards import iter_info, read_segments
 from readbench_data.store.store import Stage, Store
 
 
 @dataclass(frozen=True)
 class Trace:
-    """``values`` float32 [T][C] of the window; ``marks`` (start, stop, code) in steps of the window, from 0, in the
-    order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``, ``native``); ``unlabelled``
-    intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in the recording; ``own_unit``
-    before units were joined."""
+    """``values`` float32 [T][C] of the window, None where they were not read; ``marks`` (start, stop, code) in steps of
+    the window, from 0, in the order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``,
+    ``native``); ``unlabelled`` intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in
+    the recording; ``own_unit`` before units were joined."""
 
     kind: str
     marks: tuple[tuple[int, int, str], ...]
     unlabelled: tuple[tuple[int, int], ...]
-    values: np.ndarray
+    values: np.ndarray | None
     channels: tuple[str, ...]
     filled: np.ndarray | None
     masked: np.ndarray | None
@@ -57,7 +57,7 @@ class Trace:
 def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: bool = False) -> Trace | None:
     """The trace of an audit row; None where this data root does not hold the lane that the release came from.
 
-    Without ``values`` only the label evidence is read, and the values are zeros.
+    Without ``values`` everything but the values is read.
     """
     name = row["dataset"]
     if not is_current(store, manifest, name):
@@ -76,19 +76,13 @@ def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: b
         return None
     number, start, stop, unit = found.row(0)
     with store.open_read(f"{places['recordings']}/{SHARD}") as stream:
-        wanted = (row["recording_id"], number)
-        pieces = read_segments(stream, {wanted}) if values else iter_evidence(stream)
-        segment = next((p for p in pieces if (p.recording_id, p.number) == wanted), None)
-        if segment is None:
-            return None
-        if not values and (row["filled_fraction"] or row["sentinel_count"]):
-            filled, masked = read_cells(stream, *wanted)
-            segment = replace(segment, filled_cells=filled, masked_cells=masked)
-    return of_segment(segment, start, stop, unit)
+        wanted = {(row["recording_id"], number)}
+        segment = next(read_segments(stream, wanted) if values else iter_info(stream, wanted), None)
+    return None if segment is None else of_segment(segment, start, stop, unit)
 
 
-def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
-    """The trace of the window [start, stop) of a curated segment."""
+def of_segment(segment: SegmentInfo, start: int, stop: int, unit: str) -> Trace:
+    """The trace of the window [start, stop) of a curated segment, with values where the segment has them."""
     inside = [s for s in segment.evidence.spans if s.start < stop and s.stop > start]
     marks = tuple((max(s.start, start) - start, min(s.stop, stop) - start, s.code) for s in inside)
     holes = tuple(
@@ -105,7 +99,7 @@ def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
         segment.evidence.kind,
         marks,
         holes,
-        segment.values[part].copy(),
+        segment.values[part].copy() if isinstance(segment, Segment) else None,
         segment.channels,
         filled,
         masked,

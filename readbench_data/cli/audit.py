@@ -101,7 +101,7 @@ def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None)
     from readbench_data.audit.plot import plot_entry
     from readbench_data.leakage.facts import read_entry
 
-    if found is not None:
+    if found is not None and found.values is not None:
         values, channels = found.values, found.channels
     else:
         entry = read_entry(release, facts["dataset"], facts["entry_id"])

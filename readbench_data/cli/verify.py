@@ -91,7 +91,7 @@ def _leaks(release: Path, report: Report) -> list[str]:
             continue
         for finding in find_leaks(from_release(release, name)).findings:
             message = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
-            if finding.count and finding.sure:
+            if finding.count and finding.blocking:
                 problems.append(message)
             elif finding.count and finding.kind in ("same_shape_across", "near_duplicate_across"):
                 click.echo(f"warning: {message}", err=True)

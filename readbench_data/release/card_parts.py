@@ -11,18 +11,10 @@ from readbench_data.dataset.provenance import OURS, RECOVERED
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.composition import state
-from readbench_data.release.croissant import FIELDS
 from readbench_data.release.licences import overall
+from readbench_data.windows.columns import AUDIT_COLUMNS, ENTRY_COLUMNS, HEADER, table_rows
 
 Lines = list[str]
-
-TYPES = {
-    "ts_values": "list<list<float32>>",
-    "channels": "list<string>",
-    "rca_affected": "list<string>",
-    "rca_target": "string or null",
-}
-"""Columns whose type is not plain string."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
@@ -58,9 +50,22 @@ def splits() -> Lines:
 
 
 def columns() -> Lines:
-    """The entry schema."""
-    rows = [[f"`{name}`", TYPES.get(name, "string"), meaning] for name, _, _, meaning in FIELDS]
-    return ["## Columns", "", *table(["column", "type", "meaning"], rows), ""]
+    """The columns of the entries and of the audit tables."""
+    return [
+        "## Columns",
+        "",
+        *table(HEADER[:3], table_rows(ENTRY_COLUMNS, 3)),
+        "",
+        "The audit tables, `audit/<dataset>.parquet`, have one row per window considered; join them on `entry_id`. "
+        "Every interval is half-open: starts are inclusive, stops are exclusive.",
+        "",
+        "<details><summary>Columns of the audit tables</summary>",
+        "",
+        *table(HEADER, table_rows(AUDIT_COLUMNS)),
+        "",
+        "</details>",
+        "",
+    ]
 
 
 def remarks(manifest: Mapping[str, Any], composition: Mapping[str, Any]) -> Lines:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.licences import overall
+from readbench_data.windows.columns import ENTRY_COLUMNS
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 
@@ -59,17 +62,17 @@ CONTEXT: dict[str, Any] = {
     "transform": "cr:transform",
 }
 
-FIELDS: tuple[tuple[str, str, str | None, str], ...] = (
-    ("entry_id", "sc:Text", None, "opaque name of the window"),
-    ("dataset", "sc:Text", None, "dataset the window was cut from"),
-    ("ts_values", "cr:Float32", "-1,-1", "values, [T][C]: one row a timestep, one column a channel"),
-    ("channels", "sc:Text", "-1", "names of the C channels"),
-    ("label", "sc:Text", None, "normal or anomaly"),
-    ("class_label", "sc:Text", None, "fault type, or Normal: two entries are relevant to each other if it is equal"),
-    ("rca_target", "sc:Text", None, "faulty component where the source names one"),
-    ("rca_affected", "sc:Text", "-1", "channels the fault shows in, where the source names them"),
-    ("native_split", "sc:Text", None, "side of the split: test for queries, train for the corpus"),
-    ("extras", "sc:Text", None, "more about the window, as a JSON object"),
+
+def _croissant_type(kind: pa.DataType) -> tuple[str, str | None]:
+    """Croissant data type of an Arrow type, and its array shape (None for a single value)."""
+    depth = 0
+    while pa.types.is_list(kind):
+        kind, depth = kind.value_type, depth + 1
+    return {"string": "sc:Text", "float": "cr:Float32"}[str(kind)], ",".join(["-1"] * depth) or None
+
+
+FIELDS: tuple[tuple[str, str, str | None, str], ...] = tuple(
+    (column.name, *_croissant_type(column.type), column.meaning) for column in ENTRY_COLUMNS
 )
 """Column of an entry file -> Croissant type, array shape (None for a single value), meaning."""
 

@@ -77,7 +77,9 @@ def test_filled_and_masked_channels_are_named(lite: Built) -> None:
             for values in (False, True):
                 facts, found = explain(lite.release, row["entry_id"], Store(str(lite.data)), values=values)
                 assert found is not None
-                cells = found.values.size
+                assert (found.values is not None) == values
+                assert found.filled is not None
+                cells = found.filled.size
                 assert sum(c["filled"] for c in facts["touched_channels"]) == round(row["filled_fraction"] * cells)
                 assert sum(c["masked"] for c in facts["touched_channels"]) == row["sentinel_count"]
             first = facts["touched_channels"][0]

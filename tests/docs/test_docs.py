@@ -11,15 +11,16 @@ import pytest
 from click.testing import CliRunner
 
 import sources
-from assets.refresh import LABELS, labels_text
+from assets.refresh import COLUMNS, LABELS, labels_text
 from readbench_data.cli.main import COMMANDS, cli
 from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import SHARED_MARKS
 from readbench_data.dataset.provenance import Provenance
+from readbench_data.release.column_docs import columns_page
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
-HAND_WRITTEN = [page for page in PAGES if page != LABELS]
+HAND_WRITTEN = [page for page in PAGES if page not in (LABELS, COLUMNS)]
 FOLDERS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci", ".github")
 PLACEHOLDER = re.compile(r"[<*{]|NAME|DATASET")
 
@@ -54,6 +55,10 @@ def _readbench_lines(page: Path) -> list[list[str]]:
 
 def test_the_page_of_labels_is_not_stale() -> None:
     assert LABELS.read_text(encoding="utf-8") == labels_text(), "run `make refresh` and commit docs/labels.md"
+
+
+def test_the_page_of_columns_is_not_stale() -> None:
+    assert COLUMNS.read_text(encoding="utf-8") == columns_page(), "run `make refresh` and commit docs/columns.md"
 
 
 def test_the_page_of_labels_has_every_dataset_and_every_mark() -> None:

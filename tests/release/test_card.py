@@ -16,6 +16,7 @@ import sources
 from readbench_data.entry import ENTRY_SCHEMA
 from readbench_data.release.card import Published, card, configs
 from readbench_data.release.croissant import CONTEXT, FIELDS, croissant
+from readbench_data.windows.columns import AUDIT_COLUMNS, ENTRY_COLUMNS
 from tests.support import built
 
 
@@ -117,6 +118,14 @@ def test_changed_settings_are_marked_as_ours_and_printed_ones_are_not(release: P
     text = (release / "README.md").read_text()
     assert "| `corpus_cap` | 120 | ours (recovered: 1000) |" in text
     assert "| `seed` | 42 | stated |" in text
+
+
+def test_every_column_is_in_the_card_with_its_meaning(release: Path) -> None:
+    text = (release / "README.md").read_text().split("\n## Columns\n")[1].split("\n## ")[0]
+    for column in ENTRY_COLUMNS:
+        assert f"| `{column.name}` | `{column.type_name}` | {column.meaning} |" in text
+    for column in AUDIT_COLUMNS:
+        assert f"| `{column.name}` | `{column.type_name}` | {column.meaning} | {column.unit} | {column.bound} |" in text
 
 
 def croissant_library() -> ModuleType:

@@ -131,7 +131,7 @@ def test_every_stage_of_the_miniature_is_drawn(windows: pl.DataFrame) -> None:
     sizes = drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len()
     assert dict(sizes.iter_rows()) == {"corpus": 120, "query": 20, "pool": sizes["len"].sum() - 140}
     assert result.shortfall == {10: 0, 20: 0}
-    assert result.without_query == {"Flow Instability": "all its windows lie in corpus units"}
+    assert result.without_query == {"Flow Instability": "all its windows are in corpus units"}
 
 
 # Traps, numbered as in the sheet

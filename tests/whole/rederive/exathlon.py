@@ -71,7 +71,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
     """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     path = root / row["source_file"]
     seconds, metrics = trace(path, tuple(channels))
-    first, last = second(row["time_start"]), second(row["time_stop"])
+    first, last = second(row["time_start"]), second(row["time_stop"]) - 1
     read: dict[int, np.ndarray] = {}
     for place in range(row["context_start"], row["context_stop"]):
         read[seconds[place]] = np.fmax(read.get(seconds[place], metrics[place]), metrics[place])

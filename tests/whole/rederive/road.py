@@ -61,7 +61,8 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
     path = root / row["source_file"]
     assert channels == signals(root)
     frames = capture(path, tuple(channels))
-    first, last = (round(10 * float(row[name].rstrip("s"))) for name in ("time_start", "time_stop"))
+    first, stop = (round(10 * float(row[name].rstrip("s"))) for name in ("time_start", "time_stop"))
+    last = stop - 1
     read: dict[int, np.ndarray] = {}
     for _, step, cells in frames[row["context_start"] : row["context_stop"]]:
         own = read.setdefault(step, np.full(len(channels), np.nan))
