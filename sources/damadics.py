@@ -21,12 +21,13 @@ from typing import Annotated
 import numpy as np
 from pydantic import Strict
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.allowed import EachOf
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.dataset.options import MOST, SourceOptions, setting
-from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
@@ -273,43 +274,10 @@ def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | 
 
 
 SOURCE = Source(
-    name="damadics",
-    title="DAMADICS: actuator data of the Lublin sugar factory",
-    row=3,
-    domain="Industrial / control",
-    description="Recorded process data of three electro-pneumatic control valves over 25 days of autumn 2001, with "
-    "19 artificial faults of four kinds on four days. (Not the simulated benchmark of the same project.)",
-    homepage="https://iair.mchtr.pw.edu.pl/Damadics",
-    licence=Licence(
-        "none stated",
-        "https://iair.mchtr.pw.edu.pl/Damadics",
-        redistributable=False,
-        note="The publisher states no licence: rows are for your own use and are not published.",
-    ),
-    citation="""@article{bartys2006introduction,
-  author  = {Barty\\'{s}, Micha\\l{} and Patton, Ron and Syfert, Micha\\l{} and de las Heras, Salvador and
-             Quevedo, Joseba},
-  title   = {Introduction to the {DAMADICS} actuator {FDI} benchmark study},
-  journal = {Control Engineering Practice},
-  volume  = {14},
-  number  = {6},
-  pages   = {577--596},
-  year    = {2006}
-}
-@inproceedings{syfert2003development,
-  author    = {Syfert, Micha\\l{} and Patton, Ron and Barty\\'{s}, Micha\\l{} and Quevedo, Joseba},
-  title     = {Development and application of methods for actuator diagnosis in industrial control systems
-               ({DAMADICS}): a benchmark study},
-  booktitle = {IFAC SAFEPROCESS},
-  year      = {2003}
-}""",
-    evidence="the publisher's table of 19 fault events, seconds of their day",
-    rule="short_fault",
+    **about(__file__),
     labels=LabelMap(FAULTS),
     curation=Curation(missing="fill"),
     config=DatasetConfig[DamadicsOptions](length=256, stride=32, test_fraction=0.3),
-    unit="fault event; events whose windows could share a row are one unit, the rest of a day is another",
-    row_unit="line (from 0) of the daily text file",
     locate=locate,
     read=read,
     remote=tuple(
@@ -319,44 +287,4 @@ SOURCE = Source(
     known_sha256={name: digest for name, (_, digest) in ARCHIVES.items()} | FAULT_DAYS,
     text_files=("*.txt",),
     sampling_rate_hz=1.0,
-    printed=Printed("32", 256, 4, (1000, 1111, 1250), 18, 308.8, 83.9),
-    marks={
-        "length": STATED,
-        "stride": OURS,
-        "rule": STATED,
-        "classes": RECOVERED,
-        "channels": RECOVERED,
-        "curation": STATED,
-        "unit": OURS,
-        "split": OURS,
-        "options.open_event_end": OURS,
-        "options.end_inclusive": OURS,
-        "options.unlabelled_days": OURS,
-        "options.margin": OURS,
-    },
-    label_notes=(
-        "Stride 32 (ours): a coarser grid does not fill the printed corpus of 1000.",
-        "Event 13 has no end in the table: it is taken to last until midnight (ours), which makes f17 by far the "
-        "largest class, as the printed imbalance of 83.9 asks for.",
-        "The end of an event is taken to be its last second (ours; public code disagrees).",
-        "Units (ours): events less than 510 s apart are one unit, so that no window of one unit shares a row with a "
-        "window of another that holds a fault. `margin` is the window length less 1 and follows it.",
-        "Three tenths of each class's windows go to the query side (ours): f19 lies in two units, and with a quarter "
-        "or less both stay in the corpus. The printed 18 queries are not forced: our events leave more, "
-        "so rel/q differs.",
-        "27 October had 20 minutes of manual control at an unknown time: that day is unlabelled (ours).",
-        "rca_target is the actuator, rca_affected its channels; the other two actuators are healthy then.",
-    ),
-    traps=(
-        "The codes follow the later fault list (02March2002); an older document numbers the same faults differently.",
-        "Event 13 is left open in the table: setting open_event_end.",
-        "In the f19 events of actuator 2 the flow in the file is fault-free; only the control loop shows the fault.",
-        "Parts 2 to 4 are downloaded from their own addresses, not from 163/817, which circulates for all of them.",
-        "The files have no header: line 0 is data.",
-        "The manual control of 27 October is no normal operation: setting unlabelled_days.",
-        "Text NaN is missing; CV and X of actuator 1 are in percent of valve closing and are kept so.",
-        "The simulated DABLib benchmark is another data set: its files are not read.",
-        "The table of events is not in order of time: it is sorted by day and second.",
-    ),
-    checksum_note="The site publishes none; those checked come from users' pinned downloads.",
 )

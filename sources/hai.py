@@ -17,11 +17,12 @@ from typing import Literal
 
 import numpy as np
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.dataset.options import MOST, SourceOptions, setting
 from readbench_data.dataset.provenance import OURS
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
@@ -247,35 +248,10 @@ def _units(name: str, matched: Sequence[tuple[Attack, int, int]], window: int) -
 
 
 SOURCE = Source(
-    name="hai",
-    title="HAI 21.03",
-    row=7,
-    domain="Cyber-physical & IT",
-    description=(
-        "A hardware-in-the-loop testbed of a boiler, a turbine and a water treatment (79 points, 1 Hz) in normal "
-        "operation and under 50 attacks on six control loops."
-    ),
-    homepage="https://github.com/icsdataset/hai",
-    licence=Licence(
-        "CC BY-SA 4.0",
-        "https://creativecommons.org/licenses/by-sa/4.0/",
-        True,
-        "stated in the README and on the manual's cover; the README's metadata table says CC BY 4.0",
-    ),
-    citation="""@inproceedings{shin2021two,
-  title     = {Two {ICS} Security Datasets and Anomaly Detection Contest on the {HIL}-based Augmented {ICS} Testbed},
-  author    = {Shin, Hyeok-Ki and Lee, Woomyo and Yun, Jeong-Han and Min, Byung-Gil},
-  booktitle = {Cyber Security Experimentation and Test Workshop (CSET '21)},
-  year      = {2021},
-  doi       = {10.1145/3474718.3474719}
-}""",
-    evidence="events: runs of the attack column, named by the manual's timetable",
-    rule="short_fault",
+    **about(__file__),
     labels=LABELS,
     curation=Curation(missing="fill"),
     config=DatasetConfig[HaiOptions](length=WINDOW, stride=32, test_fraction=0.1),
-    unit="attack, with the time around it; attacks less than two windows apart are one unit; a train file is one unit",
-    row_unit="row",
     locate=locate,
     read=read,
     remote=tuple(
@@ -285,45 +261,5 @@ SOURCE = Source(
         )
         for name in FILES
     ),
-    checksum_note=("The repository publishes git blob ids, no checksums of files; gzip's own checksum holds for each."),
     sampling_rate_hz=1.0,
-    printed=Printed("79", 256, 6, (305, 339, 381), 28, 60.8, 10.0),
-    marks={
-        "length": "stated",
-        "stride": "ours",
-        "rule": "recovered",
-        "coverage": "ours",
-        "unit": "ours",
-        "split": "ours",
-        "test_fraction": "ours",
-        "classes": "recovered",
-        "pairs": "ours",
-        "normal_stride": "ours",
-        "window_rows": "ours",
-        "channels": "stated",
-        "curation": "stated",
-    },
-    label_notes=(
-        "The class is the attacked control loop of the manual's timetable (recovered: it fits the printed rel/q, the "
-        "process does not).",
-        "An attack on two loops takes the loop the manual names first (ours; the setting pairs=drop leaves windows "
-        "that touch one without a label).",
-        "The extent of an attack is the run of the attack column; the timetable gives starts to the minute, and its "
-        "duration of A209 (159 s) is not the data's (199 s).",
-        "rca_target is the first attacked point, rca_affected all of them, by their names in the CSV.",
-        "Windows of the train files (normal operation) lie end to end, those of the test files every 32 s (ours).",
-        "The printed imbalance of 10.0 and the 333 printed windows are reproduced by no rule that was tried; the "
-        "difference is shown, not forced.",
-    ),
-    traps=(
-        "other versions (63, 87 or 88 columns) bear the same file names: told by their header and not read",
-        "no attacks in the train files, so the source's own split has no fault to retrieve: split by attack",
-        "documented row counts are wrong: what is in the files counts",
-        "time is not gapless and the files overlap in period: a missing second breaks the recording, files stay apart",
-        "P2_LCV01D in the timetable is a slip for P3_LCV01D; P2_SCO is P2_CO_rpm and P2_AutoSD is P2_ASD in the CSV",
-        "IPAL's epochs read the local time as Europe/Berlin: the CSV's naive time is used",
-        "a pair may name one loop twice: it is then an attack on that loop",
-        "constant switches are integers, not frozen sensors: all 79 points stay",
-        "the manual and the README say 78 points, the files hold 79",
-    ),
 )

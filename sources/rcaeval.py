@@ -14,11 +14,12 @@ from typing import Literal
 
 import numpy as np
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.dataset.options import MOST, SourceOptions, setting
 from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
@@ -286,70 +287,13 @@ def _read_onset(files: FileSet, name: str, times: np.ndarray) -> int:
 
 
 SOURCE = Source(
-    name="rcaeval",
-    title="RCAEval RE1: root cause analysis of microservice failures",
-    row=8,
-    domain="Cyber-physical & IT",
-    description=(
-        "Metrics of three microservice systems (Online Boutique, Sock Shop, Train Ticket) into which five faults "
-        "(CPU, memory, disk, delay, packet loss) were injected; 375 cases, one row a second. The columns are the union "
-        "over all cases; a metric that a case does not have is 0 in it."
-    ),
-    homepage="https://github.com/phamquiluan/RCAEval",
-    licence=Licence("MIT", "https://opensource.org/license/mit", redistributable=True),
-    citation="""@inproceedings{pham2025rcaeval,
-  author = {Pham, Luan and Zhang, Hongyu and Ha, Huong and Salim, Flora and Zhang, Xiuzhen},
-  title = {{RCAEval}: A Benchmark for Root Cause Analysis of Microservice Systems with Telemetry Data},
-  booktitle = {Companion Proceedings of the ACM on Web Conference 2025},
-  year = {2025},
-  doi = {10.1145/3701716.3715290}
-}""",
-    evidence="events: from inject_time.txt to the end of the series, the fault named by the case's folder",
-    rule="majority",
+    **about(__file__),
     labels=LabelMap(classes={fault: fault for fault in FAULTS}),
     curation=Curation(missing="fill"),
     config=DatasetConfig[RcaevalOptions](length=LENGTH, test_fraction=1 / 15),
-    unit="the five repetitions of one fault in one service of one system (`unit = case`: one repetition)",
-    row_unit="row",
     locate=locate,
     read=read,
     remote=tuple(RemoteFile(f"RE1-{s}.zip", f"{_ZENODO}RE1-{s}.zip?download=1", unpack=True) for s in SYSTEMS),
     download_bytes=390_000_000,
     sampling_rate_hz=1.0,
-    printed=Printed("429", 256, 5, (700, 778, 875), 50, 140.0, 1.0),
-    marks={
-        "channels": STATED,
-        "length": STATED,
-        "stride": OURS,
-        "windows_per_case": RECOVERED,
-        "window_rows": STATED,
-        "rule": OURS,
-        "unit": OURS,
-        "split": OURS,
-        "test_fraction": RECOVERED,
-        "classes": RECOVERED,
-        "curation": STATED,
-    },
-    label_notes=(
-        "class = the fault in the case's folder name, from the first row at or after inject_time on",
-        "two windows a case: the first 256 rows from the onset and the 256 after them, moved back where the series "
-        "ends earlier; Normal: up to two windows that end at the onset",
-        "rca_target = the faulty service and the metric the authors name for the fault (cpu, mem, diskio, latency), "
-        "also where the case has no such column",
-        "RE2 and RE3 are other suites: 375 cases x 2 windows = 750 is what the printed row holds",
-        "a unit keeps repetitions of one fault in one service together: one unit a class makes the 50 queries",
-    ),
-    traps=(
-        "a second `time` column (also as time.1): left out",
-        "inf and NaN: missing; forward fill, back fill of a leading gap, 0 where a case has no such metric",
-        "no disk metric in RE1-OB: disk faults show through other metrics only, as published",
-        "column sets and lengths differ between faults: the union of columns, equal windows; that delay and loss of "
-        "Online Boutique have other metrics still shows, counted by filled_fraction",
-        "RE3's mislabelled folder f6, and every other folder whose fault is none of the five, is left out by name",
-        "simple rules do well here: a property of the source, left as it is",
-        "Hub tables are unfilled: filled like the archive's; the two layouts are never mixed",
-        "simple_data.csv beside data.csv: left out",
-        "empty rows at the end of a table, without a time: left out",
-    ),
-    checksum_note="the authors publish no checksums of the tables or archives",
 )

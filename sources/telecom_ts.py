@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.dataset.options import SourceOptions, setting
-from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -231,30 +232,10 @@ def _anomaly(path: Path, where: str, anomaly: Any) -> tuple[str, tuple[str, ...]
 
 
 SOURCE = Source(
-    name="telecom_ts",
-    title="TelecomTS",
-    row=6,
-    domain="Cyber-physical & IT",
-    description=(
-        "Indicators of a 5G testbed at 10 Hz in windows of 128 steps: 1,235 windows with one of eleven kinds of "
-        "anomaly (jamming over the air, ten synthetic) and 30,765 normal ones. The texts beside them are never used."
-    ),
-    homepage="https://huggingface.co/datasets/AliMaatouk/TelecomTS",
-    licence=Licence("MIT", "https://opensource.org/license/mit", True, "as two independent users of the data state it"),
-    citation="""@article{feng2025telecomts,
-  author = {Feng, Austin and Varvarigos, Andreas and Panitsas, Ioannis and Fernandez, Daniela and Wei, Jinbiao and
-            Guo, Yuwei and Chen, Jialin and Maatouk, Ali and Tassiulas, Leandros and Ying, Rex},
-  title = {{TelecomTS}: A Multi-Modal Observability Dataset for Time Series and Language Analysis},
-  journal = {arXiv preprint arXiv:2510.06063},
-  year = {2025}
-}""",
-    evidence="native: the anomaly type of a whole window",
-    rule="native",
+    **about(__file__),
     labels=LabelMap({BACKGROUND: NORMAL, **{t: t for t in TYPES}}),
     curation=Curation(missing="fill"),
     config=DatasetConfig[TelecomOptions](length=STEPS, test_fraction=0.2),
-    unit="stretch of overlapping windows of one file",
-    row_unit="line",
     locate=locate,
     read=read,
     remote=tuple(
@@ -263,37 +244,4 @@ SOURCE = Source(
     ),
     download_bytes=971_915_313,
     sampling_rate_hz=10.0,
-    printed=Printed("18", STEPS, 11, (977, 1086, 1221), 100, 117.8, 5.3),
-    marks={
-        "channels": STATED,
-        "protocol_encoding": RECOVERED,
-        "length": STATED,
-        "stride": OURS,
-        "rule": RECOVERED,
-        "classes": RECOVERED,
-        "unit": OURS,
-        "split": OURS,
-        "test_fraction": OURS,
-        "curation": STATED,
-    },
-    label_notes=(
-        "class = the type of the window, also where the anomaly covers only part of it",
-        "UL_Protocol and DL_Protocol are channels: TCP 0, UDP 1, anything else 2 (the authors' encoding)",
-        "rca_affected = affected_kpis; the source names no single root-cause indicator, so rca_target is empty",
-        "test_fraction 0.2: 977 of 1,235 windows (79.1 %) are in the printed corpus; 80/20 by class gives 987",
-    ),
-    traps=(
-        "zone, application, mobility and congestion tell about the class: none of them is an extra",
-        "windows of one file that overlap in time are one unit",
-        "an anomaly that covers part of a window gives its class to the window",
-        'normal records have type "" and affect [""]: read as Normal that affects nothing',
-        "integers and floats mix: every list is read as float64",
-        "NaN and null are missing values and are filled",
-        "perturbed indicators are not physically consistent: left as they are",
-        "tickets, descriptions and questions are never read",
-        "the label says Youtube and the folder YouTube: only the folder counts",
-        "start_time is not unique across files: units never reach over files",
-        "records of the benchmark repository's other schema are refused, its files ignored",
-    ),
-    checksum_note="the hub's listing that was available gives sizes and no checksums; a revision is pinned",
 )

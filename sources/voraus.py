@@ -10,11 +10,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.dataset.options import Conflict, SourceOptions, setting
-from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.provenance import OURS, STATED
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -224,69 +225,14 @@ def _constant_labels(path: Path, cycle: Cycle) -> tuple[int, int]:
 
 
 SOURCE = Source(
-    name="voraus",
-    title="voraus-AD, 100 Hz",
-    row=4,
-    domain="Industrial / control",
-    description=(
-        "Machine data of a collaborative robot that repeats a pick-and-place cycle of about 11 seconds: 1,367 normal "
-        "cycles and 755 with one of twelve kinds of anomaly, each labelled as a whole."
-    ),
-    homepage="https://github.com/vorausrobotik/voraus-ad-dataset",
-    licence=Licence(
-        "CC BY-NC-SA 4.0", "https://creativecommons.org/licenses/by-nc-sa/4.0/", True, "non-commercial, share-alike"
-    ),
-    citation="""@article{brockmann2023voraus,
-  author = {Brockmann, Jan Thie{\\ss} and Rudolph, Marco and Rosenhahn, Bodo and Wandt, Bastian},
-  title = {The {voraus-AD} Dataset for Anomaly Detection in Robot Applications},
-  journal = {IEEE Transactions on Robotics},
-  year = {2023},
-  doi = {10.1109/TRO.2023.3332224}
-}""",
-    evidence="native: the category of a whole cycle",
-    rule="native",
+    **about(__file__),
     labels=LabelMap({**{str(i): c for i, c in enumerate(CATEGORIES)}, str(NORMAL_OPERATION): NORMAL}),
     curation=Curation(missing="fill"),
     config=DatasetConfig[VorausOptions](length=1024, test_fraction=0.3),
-    unit="sample (one cycle)",
-    row_unit="row",
     locate=locate,
     read=read,
     remote=(RemoteFile(FILE, f"https://media.vorausrobotik.com/{FILE}", sha256=SHA256, size=SIZE),),
     download_bytes=SIZE,
     known_sha256={FILE: SHA256},
     sampling_rate_hz=100.0,
-    printed=Printed("130", 1024, 12, (528, 587, 660), 100, 68.9, 15.6),
-    marks={
-        "channels": STATED,
-        "length": STATED,
-        "stride": OURS,
-        "rule": RECOVERED,
-        "classes": RECOVERED,
-        "unit": RECOVERED,
-        "split": RECOVERED,
-        "test_fraction": RECOVERED,
-        "cycle_rows": STATED,
-        "fit": OURS,
-        "min_rows": OURS,
-        "curation": STATED,
-    },
-    label_notes=(
-        "class = category 0 to 11, 12 is Normal; the label holds for the cycle as a whole and says nothing of onset",
-        "the publisher's train part (setting PRE_A) has no anomaly: anomalous cycles are split 70/30 by class",
-        "a cycle of 986 to 1,164 rows becomes 1024 steps: its first 1024 rows; what a shorter one lacks at its end is "
-        "missing and forward filled (`fit = resample` stretches the whole cycle instead)",
-        "cycles of fewer than `min_rows` rows are considered and dropped as `unlabelled`",
-    ),
-    traps=(
-        "labels are those of the whole sample; a label that changes inside one is an error",
-        "the column of variants is `setting`, or `variant` as the publisher's loader calls it",
-        "the publisher's truncation has no effect; here every cycle has 1024 steps by a stated rule",
-        "computed_inertia is a controller quantity and stays a signal like the others",
-        "time restarts in every sample, not always at 0, with jitter: cycles are told apart by sample, never by time",
-        "category 12 is Normal, no thirteenth class",
-        "a stored `index` column is no signal: channels are taken by name",
-        "the file was published anew in 2026: its checksum is pinned",
-    ),
-    checksum_note="the publisher states none; the pinned one was reported by a third party for the file of April 2026",
 )

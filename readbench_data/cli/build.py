@@ -241,7 +241,7 @@ def _summary(workspace: Workspace, data: str) -> None:
     import sources
     from readbench_data.release import layout
     from readbench_data.release.build import left_out
-    from readbench_data.release.composition import COLUMNS, table_rows
+    from readbench_data.release.composition import COLUMNS, not_selected, table_rows
 
     version = workspace.release_version
     store = workspace.store
@@ -250,6 +250,8 @@ def _summary(workspace: Workspace, data: str) -> None:
     rows = table_rows(composition)
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
+    if left := not_selected(composition):
+        click.echo(f"\nnot selected: {', '.join(left)}")
     partial: list[str] = []
     hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == "miniature")
     for name, dataset in composition["datasets"].items():

@@ -20,7 +20,7 @@ def composition(release: str | None, data: str, as_json: bool) -> None:
     smallest class, among the corpus anomalies.
     """
     from readbench_data.release import layout
-    from readbench_data.release.composition import COLUMNS, state, table_rows
+    from readbench_data.release.composition import COLUMNS, not_selected, state, table_rows
 
     folder = find_release(data, release)
     loaded = json.loads((folder / layout.COMPOSITION).read_text(encoding="utf-8"))
@@ -52,3 +52,5 @@ def composition(release: str | None, data: str, as_json: bool) -> None:
                 click.echo(f"{name}: no Normal windows, so its corpus is the same at all levels")
             if dataset["own_choice"]:
                 click.echo(f"{name}: {dataset['own_choice']}")
+    if left := not_selected(loaded):
+        click.echo(f"not selected: {', '.join(left)}")

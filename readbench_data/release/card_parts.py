@@ -155,8 +155,8 @@ def choices(manifest: Mapping[str, Any], sources: Mapping[str, Source], present:
     ]
     for name in present:
         source = sources[name]
-        own = sorted(k.removeprefix("options.") for k, mark in source.marks.items() if mark == OURS)
-        found = sorted(k.removeprefix("options.") for k, mark in source.marks.items() if mark == RECOVERED)
+        own = sorted(k for k, mark in source.marks.items() if mark == OURS)
+        found = sorted(k for k, mark in source.marks.items() if mark == RECOVERED)
         told = [f"ours: {', '.join(own)}"] if own else []
         told += [f"recovered: {', '.join(found)}"] if found else []
         lines.append(f"- {name}: {'; '.join(told) or 'all is stated'}.")

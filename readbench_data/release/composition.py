@@ -108,10 +108,24 @@ def state(dataset: dict[str, Any]) -> str:
     return "partial" if dataset["partial"] else str(dataset["origin"])
 
 
-def table_rows(composition: dict[str, Any]) -> list[list[str]]:
-    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath."""
+def not_selected(composition: dict[str, Any]) -> list[str]:
+    """The datasets that this build was not asked for, in the paper's order."""
+    return [name for name, dataset in _in_order(composition) if dataset["status"] == "not_selected"]
+
+
+def _in_order(composition: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    return sorted(composition["datasets"].items(), key=lambda item: (item[1]["row"], item[0]))
+
+
+def table_rows(composition: dict[str, Any], absent: bool = False) -> list[list[str]]:
+    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath.
+
+    ``absent``: also a row for each dataset without data, as cards of earlier versions have.
+    """
     rows = []
-    for name, dataset in sorted(composition["datasets"].items(), key=lambda item: (item[1]["row"], item[0])):
+    for name, dataset in _in_order(composition):
+        if dataset["status"] != "ok" and not absent:
+            continue
         built = dataset["built"] if dataset["status"] == "ok" else None
         cells = _cells(built) if built is not None else ["-"] * len(COLUMNS)
         rows.append([name, state(dataset), *cells])

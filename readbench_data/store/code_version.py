@@ -1,7 +1,8 @@
 """The code version of a result: a hash of the code that the result depends on.
 
-That is a module and everything in this repository that it imports, directly or indirectly, so that a changed reader
-makes only its own lane stale. The tables of a module (``tables/<its name>_*`` in the same folder) count as its code.
+That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
+only its own lane stale. What a module declares or looks up next to it counts as its code: the TOML file of its name
+and its tables (``tables/<its name>_*``).
 """
 
 from __future__ import annotations
@@ -51,12 +52,19 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _with_data(file: Path) -> list[Path]:
+    """A module's file, its TOML file if there is one, and its tables."""
+    declared = file.with_suffix(".toml")
+    tables = sorted((file.parent / "tables").glob(f"{file.stem}_*"))
+    return [file, *([declared] if declared.is_file() else []), *tables]
+
+
 @cache
 def code_version(*modules: str) -> str:
     """Return twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()
     for module in sorted(closure(modules)):
         file = _file(module)
-        for used in (file, *sorted((file.parent / "tables").glob(f"{file.stem}_*"))) if file else ():
+        for used in _with_data(file) if file else ():
             digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
     return digest.hexdigest()[:12]

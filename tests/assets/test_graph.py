@@ -121,16 +121,17 @@ def test_definitions_of_settings_that_no_build_can_use_are_refused() -> None:
         build_definitions(Workspace(settings=["hai.stride=0"]), ["mit_bih"])
 
 
-@pytest.mark.parametrize("changed", ["hai", "mit_bih"])
+@pytest.mark.parametrize(("changed", "suffix"), [("hai", ".py"), ("mit_bih", ".py"), ("mit_bih", ".toml")])
 def test_a_changed_source_makes_only_its_own_lane_stale(
-    changed: str, definitions: dg.Definitions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: str, suffix: str, definitions: dg.Definitions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {key: node.code_version for key, node in _nodes(definitions).items()}
     module = sources.module_names(changed)[0]
     original = codeversion._file(module)
     assert original is not None
     edited = tmp_path / original.name
-    edited.write_bytes(original.read_bytes() + b"\n# a change\n")
+    for part in (original, original.with_suffix(".toml")):
+        (tmp_path / part.name).write_bytes(part.read_bytes() + (b"\n# a change\n" if part.suffix == suffix else b""))
     (tmp_path / "tables").symlink_to(original.parent / "tables")
     find = codeversion._file
     monkeypatch.setattr(codeversion, "_file", lambda name: edited if name == module else find(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -105,7 +106,7 @@ def test_a_mirror_with_some_datasets_is_a_build_with_warnings(mirror: Path, tmp_
     }
     assert found["mit_bih"]["reason"] == "the folder mit_bih in the mirror is empty"  # type: ignore[index]
     assert found["ctsr"]["origin"] == "mirror"  # type: ignore[index]
-    assert (tmp_path / "data" / "release" / "1.2.3" / "README.md").read_text().count("no_data") == 2
+    assert (tmp_path / "data" / "release" / "1.2.3" / "README.md").read_text().count(": no data**") == 2
     assert readbench("verify", tmp_path / "data" / "release" / "1.2.3").code == 0
     shown = readbench("composition", "--data", tmp_path / "data")
     assert "petrobras_3w: no_data: the mirror has no folder petrobras_3w" in shown.out
@@ -151,7 +152,11 @@ def test_other_lanes_are_reused_and_a_dataset_that_was_never_built_is_not_select
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
     for name in ("mit_bih", "ctsr"):
         assert tree(data / "release" / VERSION / "data" / name) == tree(lite.release / "data" / name)
-    assert state_of(readbench("composition", "--data", data).out, "petrobras_3w") == "not_selected"
+    assert re.search(r"^not selected: petrobras_3w, tennessee_eastman, ", ran.out, re.MULTILINE)
+    shown = readbench("composition", "--data", data).out
+    assert state_of(shown, "mit_bih") == "miniature"
+    assert re.search(r"^not selected: petrobras_3w, tennessee_eastman, ", shown, re.MULTILINE)
+    assert not re.search(r"^petrobras_3w ", shown, re.MULTILINE)
 
 
 def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(

@@ -20,6 +20,8 @@ import sources
 from readbench_data.dataset.source import Source
 from readbench_data.hub.view import Changes, make_view
 from readbench_data.release.card import Published
+from readbench_data.release.card_parts import table
+from readbench_data.release.composition import table_rows
 from readbench_data.release.content import content_sha256
 from readbench_data.release.verify import verify
 from readbench_data.store.store import Store
@@ -114,6 +116,14 @@ def test_a_row_too_many_in_the_composition_table(tampered: Tampered) -> None:
     assert tampered.problems() == [
         "README.md: its composition table is not that of composition.json: the card is stale"
     ]
+
+
+def test_a_card_of_an_earlier_version_that_lists_datasets_without_data_is_sound(tampered: Tampered) -> None:
+    composition = json.loads((tampered.folder / "composition.json").read_text())
+    rows, more = ("\n".join(table([], table_rows(composition, absent))[2:]) for absent in (False, True))
+    assert len(more) > len(rows)
+    tampered.text("README.md", rows, more)
+    assert tampered.problems() == []
 
 
 @pytest.mark.parametrize(

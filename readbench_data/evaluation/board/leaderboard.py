@@ -1,4 +1,4 @@
-"""The leaderboard: what is stored for a release, as one table. Its forms: ``board_text``, ``page``, ``board_files``."""
+"""The leaderboard: what is stored for a release, as one table. Its forms: ``text``, ``page``, ``files``."""
 
 from __future__ import annotations
 
@@ -98,6 +98,29 @@ class Leaderboard:
             said += ["no Normal windows: same corpus at all levels"] if same else []
             marks[str(name)] = ", ".join(said)
         return marks
+
+    def without_data(self) -> dict[str, str]:
+        """The datasets that have no data, each with the reason."""
+        gone = self.result.rows.group_by("dataset", maintain_order=True).agg(
+            (pl.col("status") == "no_data").all().alias("no_data"), pl.col("reason").drop_nulls().first()
+        )
+        return {name: str(reason) for name, no_data, reason in gone.iter_rows() if no_data}
+
+    @property
+    def with_data(self) -> tuple[str, ...]:
+        """The datasets that tables show: those with data, in the order of the release."""
+        gone = self.without_data()
+        return tuple(name for name in self.datasets if name not in gone)
+
+    def data_rows(self) -> list[tuple[str, str]]:
+        """What a reader must know of the data: each dataset with data and its mark, then under ``no data`` the others,
+        one row per reason."""
+        marks = self.marks()
+        rows = [(name, marks.get(name, "not evaluated")) for name in self.with_data]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.without_data().items():
+            reasons.setdefault(reason.replace("not_selected", "not selected"), []).append(name)
+        return rows + [("no data", f"{', '.join(names)} ({reason})") for reason, names in reasons.items()]
 
     @property
     def banner(self) -> str | None:

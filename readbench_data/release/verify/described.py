@@ -63,9 +63,7 @@ def _first_wrong(
         cards = _cards(check, text, composition, sources)
         same = max(_same_lines(lines, right.split("\n")) for right in cards)
         return None if text in cards else f"line {same + 1} is not what this release's card says"
-    rows = table([], table_rows(composition))[2:]
-    first = lines.index(rows[0]) if rows[0] in lines else 0
-    if lines[first : first + len(rows)] != rows or _is_row(lines[first + len(rows)]):
+    if not any(_has_rows(lines, table([], table_rows(composition, absent))[2:]) for absent in (False, True)):
         return "its composition table is not that of composition.json"
     settings = [_cells(line)[:2] for line in choices(manifest, {}, []) if line.startswith("| `")]
     there = [_cells(line)[:2] for line in lines if _is_row(line)]
@@ -91,6 +89,12 @@ def _cards(check: Check, text: str, composition: dict[str, Any], sources: Mappin
 
     pairs = ((ordered(check.manifest), ordered(composition)), (check.manifest, composition))
     return [card(*pair, sources, where, _since(check)) for pair in pairs]
+
+
+def _has_rows(lines: list[str], rows: list[str]) -> bool:
+    """Whether one table of the card holds exactly these rows."""
+    first = lines.index(rows[0]) if rows[0] in lines else 0
+    return lines[first : first + len(rows)] == rows and not _is_row(lines[first + len(rows)])
 
 
 def _same_lines(found: list[str], right: list[str]) -> int:

@@ -40,12 +40,12 @@ def build_page(board: Leaderboard) -> str:
     banner = f'<p class="banner" role="note">{escape(board.banner)}</p>' if board.banner else ""
     body = [
         f"<h1>READ-Bench leaderboard, release {escape(board.version)}</h1>",
-        f'<p class="note">{len(macro)} methods on {len(board.datasets)} datasets. NDCG@10: the mean over queries, then '
-        "over datasets. Every method runs with its one documented default; nothing is tuned to a dataset.</p>",
+        f'<p class="note">{len(macro)} methods on {len(board.with_data)} datasets. NDCG@10: the mean over queries, '
+        "then over datasets. Every method runs with its one documented default; nothing is tuned to a dataset.</p>",
         banner,
         "<h2>Macro NDCG@10</h2>",
         _filters(macro),
-        macro_table(macro, comparisons, len(board.datasets), row_marks(board)),
+        macro_table(macro, comparisons, len(board.with_data), row_marks(board)),
         '<p class="note">In brackets: 95 % bootstrap-t interval over datasets (none under three; complete methods).'
         f" {escape(_varying_note(board))} {LEGEND}</p>",
         metrics_table(board, macro),
@@ -101,7 +101,7 @@ def _varying_note(board: Leaderboard) -> str:
 def _data(board: Leaderboard) -> str:
     rows = "".join(
         f'<tr><td class="left">{escape(d)}</td><td class="left">{escape(mark)}</td></tr>'
-        for d, mark in board.marks().items()
+        for d, mark in board.data_rows()
     )
     return f'<div class="scroll"><table>{rows}</table></div>'
 

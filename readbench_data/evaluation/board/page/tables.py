@@ -108,11 +108,11 @@ def metrics_table(board: Leaderboard, macro: list[Row]) -> str:
 def grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int) -> str:
     """NDCG@10 of every method on every dataset at one level, as a heat map."""
     marks = {d: origin_mark(c["origin"], c["partial"]) for (_, d, _), c in cells.items() if c["status"] == "ok"}
-    head = "".join(f"<th>{escape(d).replace('_', '_<wbr>')}{marks.get(d, '')}</th>" for d in board.datasets)
+    head = "".join(f"<th>{escape(d).replace('_', '_<wbr>')}{marks.get(d, '')}</th>" for d in board.with_data)
     rows = "".join(
         open_row(row)
         + named(row)
-        + "".join(_heat(cells.get((row["method"], d, rho)), row["method"], d, rho) for d in board.datasets)
+        + "".join(_heat(cells.get((row["method"], d, rho)), row["method"], d, rho) for d in board.with_data)
         + "</tr>"
         for row in macro
     )
