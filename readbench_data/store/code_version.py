@@ -1,7 +1,8 @@
 """The code version of a result: a hash of the code it really uses.
 
 That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
-only its own lane stale. The tables of a module (``tables/<its name>_*`` beside it) count as its code.
+only its own lane stale. The tables of a module (``tables/<its name>_*`` next to it) count as its code, and so do its
+templates (``templates/<its name>.*`` and ``templates/<its name>_*``).
 """
 
 from __future__ import annotations
@@ -51,12 +52,18 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _templates(file: Path) -> list[Path]:
+    """The templates of a module: files in ``templates/`` next to it whose names begin with its name."""
+    folder = file.parent / "templates"
+    return sorted(path for ending in (".*", "_*") for path in folder.glob(file.stem + ending))
+
+
 @cache
 def code_version(*modules: str) -> str:
     """Twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()
     for module in sorted(closure(modules)):
         file = _file(module)
-        for used in (file, *sorted((file.parent / "tables").glob(f"{file.stem}_*"))) if file else ():
+        for used in (file, *sorted((file.parent / "tables").glob(f"{file.stem}_*")), *_templates(file)) if file else ():
             digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
     return digest.hexdigest()[:12]
