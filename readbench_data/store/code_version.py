@@ -56,8 +56,13 @@ def _with_data(file: Path) -> list[Path]:
     """A module's file, its TOML file if there is one, its tables and its templates."""
     declared = file.with_suffix(".toml")
     tables = sorted((file.parent / "tables").glob(f"{file.stem}_*"))
-    templates = sorted(path for ending in (".*", "_*") for path in (file.parent / "templates").glob(file.stem + ending))
-    return [file, *([declared] if declared.is_file() else []), *tables, *templates]
+    return [file, *([declared] if declared.is_file() else []), *tables, *_templates(file)]
+
+
+def _templates(file: Path) -> list[Path]:
+    """The templates of a module: files in ``templates/`` next to it whose names begin with its name."""
+    folder = file.parent / "templates"
+    return sorted(path for ending in (".*", "_*") for path in folder.glob(file.stem + ending))
 
 
 @cache
