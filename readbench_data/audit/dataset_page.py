@@ -12,7 +12,6 @@ import polars as pl
 from readbench_data.audit import svg, tallies
 from readbench_data.audit.channels import SHOWN, tally_tables
 from readbench_data.audit.findings import Findings, Values, find
-from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.shortcuts import Shortcut
 from readbench_data.pages.html import (
@@ -31,6 +30,7 @@ from readbench_data.pages.wording import counted
 from readbench_data.recordings.stretches import SharedStretch
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
+from readbench_data.windows.outcomes import Outcome, explained
 from readbench_data.windows.sensitivity import CHANGES, Variant
 
 SECTIONS = (
@@ -113,7 +113,7 @@ def _funnel(audit: pl.DataFrame) -> str:
 
 
 def _lost(audit: pl.DataFrame) -> str:
-    rows = [(ENDINGS[o] if o != "dropped" else o, r, n, REASONS.get(r, r)) for o, r, n in tallies.by_reason(audit)]
+    rows = [(Outcome(o).words, r, n, explained(r)) for o, r, n in tallies.by_reason(audit)]
     header = ["what became of them", "reason", "windows", "what it means"]
     return section("lost", "Windows in no set", table("Windows by reason", header, rows, [2]))
 
@@ -161,7 +161,7 @@ def _examples(audit: pl.DataFrame, values: Values) -> str:
     drawn = audit.filter(pl.col("entry_id").is_in(list(values))).sort("entry_id")
     plots = []
     for label in tallies.funnel(audit)["class_label"].to_list()[:30]:
-        for outcome in ("corpus", "query"):
+        for outcome in (Outcome.CORPUS, Outcome.QUERY):
             own = drawn.filter((pl.col("class_label") == label) & (pl.col("outcome") == outcome))
             if own.height:
                 name = own["entry_id"][0]

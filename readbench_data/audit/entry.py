@@ -9,12 +9,12 @@ import polars as pl
 
 from readbench_data.audit.lane_files import lane_files
 from readbench_data.audit.trace import Trace, trace
-from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.errors import ReadbenchError
 from readbench_data.pages.wording import counted
 from readbench_data.release import layout
 from readbench_data.release.reading import find_audit_rows, read_manifest
 from readbench_data.store.store import Store
+from readbench_data.windows.outcomes import SELECTED, Outcome, Side, explained
 
 
 def find(release: Path, entry_id: str) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def explain(
         "rule": {**dataset["rule"], "name": row["rule"]},
         "votes": votes,
         "votes_by_class": merged,
-        "ending": ENDINGS[row["outcome"]],
-        "reason_in_words": REASONS.get(row["reason"]) if row["reason"] else None,
+        "ending": Outcome(row["outcome"]).words,
+        "reason_in_words": explained(row["reason"]) if row["reason"] else None,
         "side_because": _side(release, row, dataset),
         "draw": _draw(release, row),
         "label_track": None if found is None else found.strip(),
@@ -74,7 +74,7 @@ def _peers(release: Path, row: dict[str, Any]) -> pl.DataFrame:
     """The kept windows of the same class: unit, side, outcome, draw_rank."""
     return (
         pl.scan_parquet(release / layout.audit(row["dataset"]))
-        .filter((pl.col("class_label") == row["class_label"]) & (pl.col("outcome") != "dropped"))
+        .filter((pl.col("class_label") == row["class_label"]) & (pl.col("outcome") != Outcome.DROPPED))
         .select("unit", "side", "outcome", "draw_rank")
         .collect()
     )
@@ -92,7 +92,7 @@ def _side(release: Path, row: dict[str, Any], dataset: dict[str, Any]) -> str | 
     if row["class_label"] == "Normal":
         return f"{how}; units without any fault go to the corpus"
     units = _peers(release, row).group_by("unit").agg(pl.col("side").first())
-    queries = units.filter(pl.col("side") == "query").height
+    queries = units.filter(pl.col("side") == Side.QUERY).height
     if units.height == 1:
         return f"it is the only unit with {row['class_label']}, and a class never leaves the corpus empty"
     stand = "is" if queries == 1 else "are"
@@ -104,7 +104,7 @@ def _draw(release: Path, row: dict[str, Any]) -> dict[str, int] | None:
     if row["draw_rank"] is None:
         return None
     same = _peers(release, row).filter((pl.col("side") == row["side"]) & pl.col("draw_rank").is_not_null())
-    drawn = same.filter(pl.col("outcome").is_in(["query", "corpus"])).height
+    drawn = same.filter(pl.col("outcome").is_in(SELECTED)).height
     return {"rank": row["draw_rank"], "of": same.height, "drawn": drawn}
 
 
@@ -117,7 +117,7 @@ def entry_text(facts: dict[str, Any]) -> str:
     """What :func:`explain` found, in words, on one screen."""
     ending = facts["ending"]
     if facts["reason"]:
-        ending += f" ({facts['reason']}: {facts['reason_in_words'] or facts['reason']})"
+        ending += f" ({facts['reason']}: {facts['reason_in_words']})"
     miniature = " (MINIATURE: a generated stand-in, not READ-Bench)" if facts["origin"] == "miniature" else ""
     rows = f"{facts['row_start']:,} to {facts['row_stop']:,} (half-open)"
     if (facts["context_start"], facts["context_stop"]) != (facts["row_start"], facts["row_stop"]):

@@ -9,14 +9,14 @@ import polars as pl
 
 from readbench_data.audit.channels import channel_tally, tally_lines
 from readbench_data.audit.lane_files import lane_files
-from readbench_data.audit.words import REASONS
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.facts import is_current
 from readbench_data.pages.wording import counted
 from readbench_data.release.reading import read_audit, read_manifest
 from readbench_data.store.store import Store
+from readbench_data.windows.outcomes import Outcome, explained
 
-OUTCOMES = ("dropped", "pool", "corpus", "query")
+OUTCOMES = (Outcome.DROPPED, Outcome.POOL, Outcome.CORPUS, Outcome.QUERY)
 
 
 def overview(release: Path, dataset: str, store: Store | None = None) -> dict[str, Any]:
@@ -26,16 +26,16 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> dict[st
     ``ReadbenchError`` where the release has no such dataset.
     """
     rows = read_audit(release, dataset, ["entry_id", "class_label", "outcome", "reason", "unit"])
-    kept = rows.filter(pl.col("outcome") != "dropped")
+    kept = rows.filter(pl.col("outcome") != Outcome.DROPPED)
     classes = []
     for (label,), part in sorted(kept.group_by("class_label"), key=lambda g: (g[0][0] == NORMAL, str(g[0][0]))):
-        drawn = {o: part.filter(pl.col("outcome") == o) for o in ("corpus", "query")}
+        drawn = {o: part.filter(pl.col("outcome") == o) for o in (Outcome.CORPUS, Outcome.QUERY)}
         classes.append(
             {
                 "class_label": label,
                 "pool": part.height,
-                "corpus": drawn["corpus"].height,
-                "queries": drawn["query"].height,
+                "corpus": drawn[Outcome.CORPUS].height,
+                "queries": drawn[Outcome.QUERY].height,
                 "units": part["unit"].n_unique(),
                 "example": next((d["entry_id"][0] for d in drawn.values() if d.height), part["entry_id"][0]),
             }
@@ -69,9 +69,7 @@ def overview_text(facts: dict[str, Any]) -> str:
         lines.append(f"{outcome:10}{facts['outcomes'][outcome]:>10,}")
         for row in facts["reasons"]:
             if row["outcome"] == outcome:
-                lines.append(
-                    f"{'':10}{row['windows']:>10,}  {row['reason']}: {REASONS.get(row['reason'], row['reason'])}"
-                )
+                lines.append(f"{'':10}{row['windows']:>10,}  {row['reason']}: {explained(row['reason'])}")
     lines += ["", f"{'class':34}{'pool':>9}{'corpus':>9}{'queries':>9}{'units':>7}  for example"]
     for row in facts["classes"]:
         counts = f"{row['pool']:>9,}{row['corpus']:>9,}{row['queries']:>9,}{row['units']:>7,}"

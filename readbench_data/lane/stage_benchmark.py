@@ -18,6 +18,7 @@ from readbench_data.release.parquet import AUDIT_SCHEMA, Entry, Written, write_e
 from readbench_data.release.pool import write_pool
 from readbench_data.selection.sampling import compose
 from readbench_data.store.store import digest
+from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 
 
 def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:
@@ -46,12 +47,12 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
     audit = _audit_frame(index, composition.windows)
     checks = gate(audit) if gate is not None else []
     written: dict[str, Written] = {}
-    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
+    drawn = audit.filter(pl.col("outcome").is_in(SELECTED))
     cut = _cut(lane, index, drawn)
-    sets = {layout.QUERIES: drawn.filter(pl.col("outcome") == "query")}
-    sets[layout.ANOMALIES] = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") == 0))
+    sets = {layout.QUERIES: drawn.filter(pl.col("outcome") == Outcome.QUERY)}
+    sets[layout.ANOMALIES] = drawn.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("pollution") == 0))
     for rho in lane.config.pollution[1:]:
-        sets[layout.normals(rho)] = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") == rho))
+        sets[layout.normals(rho)] = drawn.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("pollution") == rho))
     for file, rows in sets.items():
         if rows.height:
             ids = sorted(rows["entry_id"])
@@ -59,7 +60,7 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
                 written[layout.data(lane.name, file)] = write_entries(stream, lane.name, (cut[i] for i in ids))
     if lane.pool:
         lane.progress("writing the pool")
-        kept = audit.filter(pl.col("outcome") != "dropped")
+        kept = audit.filter(pl.col("outcome") != Outcome.DROPPED)
         entries = _stream_entries(lane, index, kept)
         parts = write_pool(lane.store, f"{place}/pool", lane.name, entries, _value_bytes(index, kept))
         written |= {layout.data(lane.name, f"pool/{name}"): part for name, part in parts.items()}
@@ -88,7 +89,7 @@ def _audit_frame(index: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
     )
     return joined.with_columns(
         unit=pl.coalesce("joined_unit", "unit"),
-        outcome=pl.col("outcome").fill_null("dropped"),
+        outcome=pl.col("outcome").fill_null(Outcome.DROPPED),
         reason=pl.coalesce("label_reason", "reason"),
     ).select(AUDIT_SCHEMA.names)
 
@@ -123,7 +124,7 @@ def _stream_entries(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> Iter
                     class_label=row["class_label"],
                     rca_target=None if normal else row["rca_target"],
                     rca_affected=() if normal else tuple(row["rca_affected"] or ()),
-                    native_split="test" if row["side"] == "query" else "train",
+                    native_split="test" if row["side"] == Side.QUERY else "train",
                     extras=_extras(lane, row["extras"]),
                 )
 

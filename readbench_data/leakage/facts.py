@@ -25,6 +25,7 @@ from readbench_data.release import layout
 from readbench_data.release.reading import iter_entries, read_audit
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.fingerprint import SKETCH_SIZE, fingerprint
+from readbench_data.windows.outcomes import SELECTED
 
 Windows = dict[str, np.ndarray]
 """Values [T][C] by entry_id."""
@@ -61,7 +62,7 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
     """
     file = pq.ParquetFile(stream)
     narrow = file.read(columns=["entry_id", "content_hash", "segment", "start", "stop", "unit"])
-    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"])).select("entry_id")
+    drawn = audit.filter(pl.col("outcome").is_in(SELECTED)).select("entry_id")
     parts, rows = [], []
     for group in range(file.num_row_groups):
         wide = file.read_row_group(group, columns=["entry_id", "channels", "shape_hash", "constant_mask", "sketch"])

@@ -25,6 +25,7 @@ from readbench_data.release.diff_report import (
     ReleaseDiff,
 )
 from readbench_data.release.reading import iter_entries, read_audit, read_manifest
+from readbench_data.windows.outcomes import Outcome
 
 SETS = [(layout.QUERIES, "queries"), (layout.ANOMALIES, "anomalies")]
 SETS += [(layout.normals(rho), f"normals-{rho}") for rho in (10, 20)]
@@ -104,9 +105,9 @@ def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
     return frame.select(
         "entry_id",
         "class_label",
-        set=pl.when(pl.col("outcome") == "query")
+        set=pl.when(pl.col("outcome") == Outcome.QUERY)
         .then(pl.lit("queries"))
-        .when(pl.col("outcome") == "corpus")
+        .when(pl.col("outcome") == Outcome.CORPUS)
         .then(level),
         told=pl.concat_str("outcome", "reason", separator=", ", ignore_nulls=True),
     )

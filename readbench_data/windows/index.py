@@ -18,9 +18,8 @@ from readbench_data.recordings.curation import Segment
 from readbench_data.recordings.recording import Event, UnitSpans
 from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
 from readbench_data.windows.labeling import LabelMap, Labels, Rule, Votes, apply_rule, count_votes
+from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.windowing import WindowPlan
-
-CROSSES_UNITS = "crosses_units"
 
 VOTE = pa.struct([("code", pa.string()), ("class_label", pa.string()), ("count", pa.int64())])
 
@@ -112,7 +111,7 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
     outcome = apply_rule(rule, segment.evidence, votes, starts, stops)
     units, unit, crossing = _units(segment.unit, starts, stops)
     outcome.class_label[crossing] = None
-    outcome.reason[crossing] = CROSSES_UNITS
+    outcome.reason[crossing] = Reason.CROSSES_UNITS
     rows = np.stack(segment.row_span(starts, stops))
     labelled = np.array([label is not None for label in outcome.class_label], bool)
     clock = segment.clock

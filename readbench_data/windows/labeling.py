@@ -21,12 +21,9 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, Event, Evidence
+from readbench_data.windows.outcomes import Reason
 
 RuleName = Literal["majority", "majority_of_beats", "short_fault", "native"]
-
-MIXED = "mixed"
-AMBIGUOUS = "ambiguous"
-UNLABELLED = "unlabelled"
 
 
 @dataclass(frozen=True)
@@ -124,9 +121,9 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
     sure = fault_wins & ~tied
     if classes:
         label[sure] = names[winner[sure]]
-    reason[fault_wins & tied] = AMBIGUOUS
+    reason[fault_wins & tied] = Reason.AMBIGUOUS
     label[~fault_wins & (purity >= rule.normal_purity)] = NORMAL
-    reason[~fault_wins & ~(purity >= rule.normal_purity)] = MIXED
+    reason[~fault_wins & ~(purity >= rule.normal_purity)] = Reason.MIXED
 
     event = np.full(n, -1, np.int64)
     coverage = np.full(n, np.nan)
@@ -144,7 +141,7 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
 
     hidden = votes.touched | (total == 0)
     label[hidden] = None
-    reason[hidden] = UNLABELLED
+    reason[hidden] = Reason.UNLABELLED
     event[hidden], coverage[hidden] = -1, np.nan
     return Labels(label, reason, share, event, coverage)
 
@@ -180,7 +177,7 @@ def _take_short_faults(
         if len(candidates) == 1:
             label[target], reason[target] = candidates.pop(), None
         else:
-            label[target], reason[target] = None, AMBIGUOUS
+            label[target], reason[target] = None, Reason.AMBIGUOUS
 
 
 def _name_events(

@@ -26,6 +26,7 @@ from readbench_data.release.verify.report import ERRORS, Check, FileReport, Repo
 from readbench_data.release.verify.tables import read_groups
 from readbench_data.release.verify.votes import check_votes
 from readbench_data.store.store import Store
+from readbench_data.windows.outcomes import Outcome
 
 __all__ = ["ERRORS", "FileReport", "Report", "verify"]
 
@@ -78,16 +79,16 @@ def _check_dataset(check: Check, name: str, dataset: dict[str, Any]) -> None:
         elif expected.height:
             check.breach(path, "unresolved", f"{expected.height} entries of the audit table have no file")
     pools = [p for p in check.manifest["files"] if p.startswith(f"data/{name}/pool/")]
-    kept = frame.filter(pl.col("outcome") != "dropped")
+    kept = frame.filter(pl.col("outcome") != Outcome.DROPPED)
     if pools:
         check_pool(check, pools, name, kept)
     check_sizes(check, name, dataset, frame, shapes)
 
 
 def _expected_sets(audit: pl.DataFrame, levels: list[int]) -> dict[str, pl.DataFrame]:
-    corpus = audit.filter(pl.col("outcome") == "corpus")
+    corpus = audit.filter(pl.col("outcome") == Outcome.CORPUS)
     sets = {
-        layout.QUERIES: audit.filter(pl.col("outcome") == "query"),
+        layout.QUERIES: audit.filter(pl.col("outcome") == Outcome.QUERY),
         layout.ANOMALIES: corpus.filter(pl.col("pollution") == 0),
     }
     for rho in levels:

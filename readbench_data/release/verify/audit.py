@@ -13,6 +13,7 @@ from readbench_data.release import layout
 from readbench_data.release.composition import compose_row
 from readbench_data.release.verify.report import Check
 from readbench_data.selection.sampling import normals_wanted
+from readbench_data.windows.outcomes import SELECTED, Outcome
 from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
@@ -20,12 +21,12 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
     """What the table promises by itself; ``coverage`` of the rule it was labelled by."""
     if frame["entry_id"].n_unique() != frame.height:
         check.breach(path, "label_error", "an entry_id occurs twice")
-    drawn = frame.filter(pl.col("outcome").is_in(["query", "corpus"]))
+    drawn = frame.filter(pl.col("outcome").is_in(SELECTED))
     sides = drawn.group_by("unit").agg(pl.col("outcome").n_unique().alias("n")).filter(pl.col("n") > 1)
     if sides.height:
         units = ", ".join(sides["unit"].sort().head(3))
         check.breach(path, "label_error", f"{sides.height} units on both sides: {units}", sides.height)
-    silent = frame.filter(~pl.col("outcome").is_in(["query", "corpus"]) & pl.col("reason").is_null())
+    silent = frame.filter(~pl.col("outcome").is_in(SELECTED) & pl.col("reason").is_null())
     if silent.height:
         check.breach(path, "label_error", f"{silent.height} windows in no set give no reason", silent.height)
     kept = frame.filter(pl.col("class_label").is_not_null())
@@ -41,9 +42,9 @@ def check_sizes(
 ) -> None:
     """Sets are as large as the settings ask for, and as the composition says."""
     path = layout.audit(name)
-    corpus = frame.filter(pl.col("outcome") == "corpus")
+    corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     anomalies = corpus.filter(pl.col("class_label") != NORMAL).height
-    queries = frame.filter(pl.col("outcome") == "query")
+    queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
     if anomalies > dataset["config"]["corpus_cap"] or queries.height > dataset["config"]["query_cap"]:
         check.breach(path, "label_error", "a cap is exceeded")
     for rho in dataset["config"]["pollution"][1:]:

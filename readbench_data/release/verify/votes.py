@@ -9,8 +9,7 @@ import polars as pl
 
 from readbench_data.entry import NORMAL
 from readbench_data.release.verify.report import Check
-from readbench_data.windows.index import CROSSES_UNITS
-from readbench_data.windows.labeling import AMBIGUOUS, MIXED, UNLABELLED
+from readbench_data.windows.outcomes import Reason
 
 BY_STEP = ("majority", "short_fault", "native")
 """Rules by which every step has one vote; by ``majority_of_beats`` a beat has."""
@@ -61,9 +60,9 @@ def _not_the_steps(rows: pl.DataFrame, length: int) -> pl.Expr:
     """A step without a code does not vote: windows that touch one have no more votes than steps. Where a dataset has
     such steps, a window that crosses units may touch one too."""
     total, reason = pl.col("total"), pl.col("reason")
-    touching = reason.eq_missing(UNLABELLED)
+    touching = reason.eq_missing(Reason.UNLABELLED)
     if rows.filter(touching & (total < length)).height:
-        touching |= reason.eq_missing(CROSSES_UNITS)
+        touching |= reason.eq_missing(Reason.CROSSES_UNITS)
     return (total > length) | ((total < length) & ~touching)
 
 
@@ -73,7 +72,9 @@ def _another_share(rule: str) -> pl.Expr:
     strongest = pl.max_horizontal("normal", "best")
     votes = pl.when(pl.col("class_label").is_null()).then(strongest).otherwise("own")
     off = (pl.col("majority_share").fill_nan(None) - votes / pl.col("total")).abs() > 1e-9
-    kept_of_event = pl.col("reason").is_in([UNLABELLED, CROSSES_UNITS]).fill_null(False) & (rule == "short_fault")
+    kept_of_event = pl.col("reason").is_in([Reason.UNLABELLED, Reason.CROSSES_UNITS]).fill_null(False) & (
+        rule == "short_fault"
+    )
     return (pl.col("total") > 0) & off.fill_null(True) & ~kept_of_event
 
 
@@ -86,9 +87,9 @@ def _another_reason(rule: Mapping[str, Any]) -> pl.Expr:
     return (
         pl.when(pl.col("class_label") == NORMAL)
         .then(~pure)
-        .when(pl.col("reason") == MIXED)
+        .when(pl.col("reason") == Reason.MIXED)
         .then((normal <= best) | pure)
-        .when(pl.col("reason") == AMBIGUOUS)
+        .when(pl.col("reason") == Reason.AMBIGUOUS)
         .then(~tie)
         .otherwise(False)
     )
