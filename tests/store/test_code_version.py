@@ -75,23 +75,23 @@ def test_a_table_of_a_module_counts_as_its_code(toy: Path) -> None:
 
 
 def test_the_toml_file_of_a_module_counts_as_its_code_and_another_one_does_not(toy: Path) -> None:
-    names = ("toyroom.reader", "toyroom.lonely")
+    names = ("toypackage.reader", "toypackage.lonely")
     before = {n: code_version(n) for n in names}
     (toy / "neighbour.toml").write_text("a = 1\n")
     forget()
     assert {n: code_version(n) for n in names} == before
     (toy / "reader.toml").write_text("a = 1\n")
     forget()
-    declared = code_version("toyroom.reader")
-    assert declared != before["toyroom.reader"]
+    declared = code_version("toypackage.reader")
+    assert declared != before["toypackage.reader"]
     (toy / "reader.toml").write_text("a = 2\n")
     forget()
-    assert code_version("toyroom.reader") not in {declared, before["toyroom.reader"]}
-    assert code_version("toyroom.lonely") == before["toyroom.lonely"]
+    assert code_version("toypackage.reader") not in {declared, before["toypackage.reader"]}
+    assert code_version("toypackage.lonely") == before["toypackage.lonely"]
 
 
 def test_a_template_of_a_module_counts_as_its_code(toy: Path) -> None:
-    names = ("toyroom.reader", "toyroom.lonely")
+    names = ("toypackage.reader", "toypackage.lonely")
     before = [code_version(n) for n in names]
     (toy / "templates").mkdir()
     seen = {before[0]}
@@ -99,12 +99,12 @@ def test_a_template_of_a_module_counts_as_its_code(toy: Path) -> None:
         for text in ("a\n", "b\n"):
             (toy / "templates" / file).write_text(text)
             forget()
-            seen.add(code_version("toyroom.reader"))
+            seen.add(code_version("toypackage.reader"))
     assert len(seen) == 7, "each file and each change of it makes another version"
-    assert code_version("toyroom.lonely") == before[1]
+    assert code_version("toypackage.lonely") == before[1]
     (toy / "templates" / "helpers.html.j2").write_text("of no module\n")
     forget()
-    assert code_version("toyroom.reader") in seen
+    assert code_version("toypackage.reader") in seen
 
 
 def test_every_template_is_the_code_of_a_module_next_to_it() -> None:
