@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,25 +18,16 @@ import numpy as np
 import pandas as pd
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.release.lane_records import CheckResult
+from readbench_data.store.records import JsonObject
 
 FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """The outcome of one expectation on one table. ``observed``: the observed values as small plain data."""
-
-    check: str
-    description: str
-    passed: bool
-    blocking: bool
-    observed: dict[str, Any]
-
-
 @cache
-def suite(stage: str) -> dict[str, Any]:
+def suite(stage: str) -> JsonObject:
     """Return the suite of a stage: raw, recordings, windows, benchmark, leaks or release."""
-    loaded: dict[str, Any] = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
+    loaded: JsonObject = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
     return loaded
 
 
@@ -74,26 +64,31 @@ def validate(stage: str, projection: pd.DataFrame) -> list[Any]:
     return [found[e["meta"]["check"]] for e in declared["expectations"]]
 
 
-def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
-    """Run a stage's suite on a table of scalar columns and return the outcomes.
+def run(stage: str, projection: pd.DataFrame) -> list[CheckResult]:
+    """Run a stage's suite on a table of scalar columns and return the results.
 
     An expectation that cannot be evaluated, for example because a column is missing, counts as failed.
     """
     answers = validate(stage, projection)
-    return [outcome_of(e, answer) for e, answer in zip(suite(stage)["expectations"], answers, strict=True)]
+    return [result_of(e, answer) for e, answer in zip(suite(stage)["expectations"], answers, strict=True)]
 
 
-def outcome_of(expectation: Mapping[str, Any], answer: Any) -> Outcome:
-    """Return the outcome of one expectation from Great Expectations' result."""
-    meta = expectation["meta"]
-    return Outcome(meta["check"], meta["why"], bool(answer.success), _blocks(expectation), _observed(answer))
+def result_of(expectation: Mapping[str, Any], answer: Any) -> CheckResult:
+    """Return the result of one expectation from Great Expectations' result."""
+    return CheckResult(
+        check=expectation["meta"]["check"],
+        description=expectation["meta"]["why"],
+        passed=bool(answer.success),
+        blocking=_blocks(expectation),
+        observed=_observed(answer),
+    )
 
 
 class CheckFailed(ReadbenchError):
-    """A blocking check failed. ``outcomes``: all checks of that stage, for the lineage view."""
+    """A blocking check failed. ``results``: all checks of that stage, for the lineage view."""
 
-    def __init__(self, stage: str, subject: str, outcomes: list[Outcome]) -> None:
-        failed = [o for o in outcomes if o.blocking and not o.passed]
+    def __init__(self, stage: str, subject: str, results: list[CheckResult]) -> None:
+        failed = [r for r in results if r.blocking and not r.passed]
         first = failed[0]
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
         observed = ", ".join(f"{k} {v}" for k, v in first.observed.items())
@@ -101,37 +96,37 @@ class CheckFailed(ReadbenchError):
             f"{subject}: check {stage}/{first.check} failed{more}: {first.description}; observed: {observed}"
         )
         self.stage = stage
-        self.outcomes = outcomes
+        self.results = results
 
 
 def require(
     stage: str, subject: str, projection: pd.DataFrame, examples: Mapping[str, Sequence[str]] | None = None
-) -> list[dict[str, Any]]:
-    """Run a suite and :func:`judge` its outcomes.
+) -> list[CheckResult]:
+    """Run a suite and :func:`judge` its results.
 
     ``examples``: by column, examples that are added to the outcome if a check of that column fails.
     """
-    outcomes = run(stage, projection)
     columns = {e["meta"]["check"]: e["kwargs"].get("column", "") for e in suite(stage)["expectations"]}
-    for outcome in outcomes:
-        shown = (examples or {}).get(columns[outcome.check], ())
-        if shown and not outcome.passed:
-            outcome.observed["examples"] = list(shown)
-    return judge(stage, subject, outcomes)
+    results = []
+    for found in run(stage, projection):
+        shown = (examples or {}).get(columns[found.check], ())
+        more = {"examples": list(shown)} if shown and not found.passed else {}
+        results.append(found.changed(observed={**found.observed, **more}))
+    return judge(stage, subject, results)
 
 
-def judge(stage: str, subject: str, outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """Return the outcomes of a suite as plain data. Raises :class:`CheckFailed` if a blocking check failed."""
-    if any(o.blocking and not o.passed for o in outcomes):
-        raise CheckFailed(stage, subject, outcomes)
-    return [asdict(o) for o in outcomes]
+def judge(stage: str, subject: str, results: list[CheckResult]) -> list[CheckResult]:
+    """Return the results of a suite. Raises :class:`CheckFailed` if a blocking check failed."""
+    if any(r.blocking and not r.passed for r in results):
+        raise CheckFailed(stage, subject, results)
+    return results
 
 
 def _blocks(expectation: Mapping[str, Any]) -> bool:
     return bool(expectation.get("severity", "critical") == "critical")
 
 
-def _observed(answer: Any) -> dict[str, Any]:
+def _observed(answer: Any) -> JsonObject:
     plain = answer.to_json_dict()
     result = plain.get("result") or {}
     keep = ("element_count", "unexpected_count", "unexpected_percent", "partial_unexpected_list", "observed_value")

@@ -8,9 +8,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from expectations import Outcome
 from readbench_data.pages.page import render_page
 from readbench_data.pages.wording import counted
+from readbench_data.release.lane_records import CheckResult
 
 LIMIT = 160
 """Maximum number of characters of an observed value that are shown."""
@@ -23,7 +23,7 @@ class SuiteResult:
 
     stage: str
     rows: int
-    checks: Sequence[tuple[Outcome, str]]
+    checks: Sequence[tuple[CheckResult, str]]
 
     def verdict(self) -> str:
         """Return the result of all checks in a few words."""
@@ -70,22 +70,22 @@ def _link(address: str, text: str) -> Markup:
     return Markup('<a href="{}">{}</a>').format(address, text)
 
 
-def _worst(result: SuiteResult) -> Outcome:
+def _worst(result: SuiteResult) -> CheckResult:
     return min((o for o, _ in result.checks), key=lambda o: (o.passed, not o.blocking))
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(outcome: CheckResult) -> str:
     if outcome.passed:
         return "passed"
     return "failed: stops the build" if outcome.blocking else "warning"
 
 
-def _marked(text: str, outcome: Outcome) -> str:
+def _marked(text: str, outcome: CheckResult) -> str:
     """A verdict that also reads without its colour."""
     return text if outcome.passed else Markup('<span class="warn">{}</span>').format(text)
 
 
-def _seen(outcome: Outcome) -> str:
+def _seen(outcome: CheckResult) -> str:
     """The observed values in words, the most informative ones first."""
     seen = dict(outcome.observed)
     parts: list[str] = []

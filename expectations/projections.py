@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -14,18 +13,20 @@ from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.leaks import LeakReport
 from readbench_data.leakage.shortcuts import Shortcut
+from readbench_data.release.lane_records import InputFile
 from readbench_data.selection.sampling import normals_wanted
 from readbench_data.windows.labeling import Rule
+from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
-def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
+def raw(inputs: Sequence[InputFile], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
     """Return one row per original file. ``known``: path endings of files with a published checksum; ``checked``: files
     that were compared with it."""
     rows = [
         {
-            **{name: file[name] for name in ("path", "sha256", "bytes")},
-            "unchecked": int(file["path"] not in checked and any(tail in known for tail in _tails(file["path"]))),
+            **{name: getattr(file, name) for name in ("path", "sha256", "bytes")},
+            "unchecked": int(file.path not in checked and any(tail in known for tail in _tails(file.path))),
         }
         for file in inputs
     ]
@@ -83,14 +84,14 @@ def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule
 
 def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetConfig) -> pd.DataFrame:
     """Return one row per window of the audit table; measures of the whole dataset are repeated in each row."""
-    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
-    anomalies = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("class_label") != NORMAL))
-    queries = drawn.filter(pl.col("outcome") == "query")
+    drawn = audit.filter(pl.col("outcome").is_in(SELECTED))
+    anomalies = drawn.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("class_label") != NORMAL))
+    queries = drawn.filter(pl.col("outcome") == Outcome.QUERY)
     sides = drawn.group_by("unit").agg((pl.col("outcome").n_unique().cast(pl.Int64) - 1).alias("unit_on_both_sides"))
     relevant = anomalies.group_by("class_label").agg(pl.len().cast(pl.Int64).alias("relevant"))
     frame = audit.join(sides, on="unit", how="left", maintain_order="left")
     frame = frame.join(relevant, on="class_label", how="left", maintain_order="left")
-    is_query, is_drawn = pl.col("outcome") == "query", pl.col("outcome").is_in(["query", "corpus"])
+    is_query, is_drawn = pl.col("outcome") == Outcome.QUERY, pl.col("outcome").is_in(SELECTED)
     need = settings.min_same_class
     return _plain(
         frame.select(
@@ -113,12 +114,12 @@ def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetCon
 def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig) -> int:
     """Return how far the numbers of Normal windows are from the wanted ones, or from all available ones if fewer."""
     normal = audit.filter(
-        (pl.col("class_label") == NORMAL) & (pl.col("side") == "corpus") & pl.col("duplicate_of").is_null()
+        (pl.col("class_label") == NORMAL) & (pl.col("side") == Side.CORPUS) & pl.col("duplicate_of").is_null()
     )
-    usable = normal.filter(pl.col("outcome") != "dropped").height
+    usable = normal.filter(pl.col("outcome") != Outcome.DROPPED).height
     error = 0
     for rho in config.pollution[1:]:
-        drawn = normal.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") <= rho)).height
+        drawn = normal.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("pollution") <= rho)).height
         error += abs(drawn - min(normals_wanted(anomalies, rho), usable))
     return error
 
@@ -134,7 +135,7 @@ def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str,
     return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": clear}
 
 
-def release(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def release(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """Return one row per file, with the number of problems of each kind that verification found."""
     return pd.DataFrame(rows)
 

@@ -11,6 +11,7 @@ from readbench_data.pages.charts import bar
 from readbench_data.pages.templating import breakable
 from readbench_data.pages.wording import counted, shorten
 from readbench_data.recordings.channel_tally import by_channel
+from readbench_data.store.records import JsonObject
 from readbench_data.store.store import Stage, Store
 
 SHOWN = 100
@@ -22,7 +23,7 @@ def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
     first; None where this data root does not hold the lane."""
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
-    if record is None or not store.exists(path := f"{stage.place(record['key'])}/{CHANNELS}"):
+    if record is None or not store.exists(path := f"{stage.place(record.key)}/{CHANNELS}"):
         return None
     with store.open_read(path) as stream:
         found = by_channel(stream)
@@ -55,7 +56,7 @@ def tally_rows(tally: pl.DataFrame | None) -> dict[str, Any] | None:
     }
 
 
-def _row(row: dict[str, Any]) -> list[object]:
+def _row(row: JsonObject) -> list[object]:
     without = row["missing"] + row["masked"]
     return [
         breakable(row["channel"]),

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from readbench_data.audit import tallies
 from readbench_data.audit.channels import SHOWN, tally_rows
 from readbench_data.audit.findings import Findings, Values, find
-from readbench_data.audit.words import ENDINGS, REASONS
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.shortcuts import Shortcut
 from readbench_data.pages import charts
@@ -23,6 +22,7 @@ from readbench_data.pages.page import render_page
 from readbench_data.pages.templating import breakable
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
+from readbench_data.windows.outcomes import Outcome, explained
 from readbench_data.windows.sensitivity import CHANGES, Variant
 
 ALIKE, FIRST, UNITS, FILES = 3, 4, 200, 30
@@ -39,14 +39,14 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
     """The page. ``store``: a data root; where it holds the lane that the release came from, leaks are searched for
     among all its windows, and with ``labels`` the sensitivity of the labels is computed."""
     found = find(release, dataset, store, labels)
-    audit, values, described = found.audit, found.values, found.manifest["datasets"][dataset]
+    audit, values = found.audit, found.values
     return render_page(
         "readbench_data.audit/dataset_page.html.j2",
         dataset=dataset,
         manifest=found.manifest,
-        described=described,
+        described=found.manifest.built[dataset],
         funnel=_funnel(audit),
-        lost=[(ENDINGS[o] if o != "dropped" else o, r, n, REASONS.get(r, r)) for o, r, n in tallies.by_reason(audit)],
+        lost=[(Outcome(o).words, r, n, explained(r)) for o, r, n in tallies.by_reason(audit)],
         purity=charts.columns(tallies.purity(audit), "Windows by purity of votes"),
         borderline=_borderline(found.margins, values),
         examples=_examples(audit, values),
@@ -109,7 +109,7 @@ def _examples(audit: pl.DataFrame, values: Values) -> list[Plot]:
     selected = audit.filter(pl.col("entry_id").is_in(list(values))).sort("entry_id")
     plots = []
     for label in tallies.funnel(audit)["class_label"].to_list()[:30]:
-        for outcome in ("corpus", "query"):
+        for outcome in (Outcome.CORPUS, Outcome.QUERY):
             own = selected.filter((pl.col("class_label") == label) & (pl.col("outcome") == outcome))
             if own.height:
                 name = own["entry_id"][0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from readbench_data.pages.drawing import Drawing
 from readbench_data.pages.raster import write_png
 from readbench_data.pages.wording import shorten
 
+if TYPE_CHECKING:
+    from readbench_data.audit.entry import EntryFacts
+
 MOST_CHANNELS = 12
 WIDTH, ROW, TRACK, TOP = 990.0, 84, 46, 34
 """Pixels: the picture, a channel, the label track, and the title."""
@@ -24,13 +27,13 @@ HATCHES = ("", "/", "\\", "/\\", "-", "|", "-|", "-/")
 
 
 def plot_entry(
-    path: Path, facts: dict[str, Any], values: np.ndarray, channels: tuple[str, ...], found: Trace | None
+    path: Path, facts: EntryFacts, values: np.ndarray, channels: tuple[str, ...], found: Trace | None
 ) -> None:
     """Write the plot of a window [T][C]; ``found`` gives the label track, without it the votes are shown instead."""
     write_png(draw_entry(facts, values, channels, found), path)
 
 
-def draw_entry(facts: dict[str, Any], values: np.ndarray, channels: tuple[str, ...], found: Trace | None) -> Drawing:
+def draw_entry(facts: EntryFacts, values: np.ndarray, channels: tuple[str, ...], found: Trace | None) -> Drawing:
     """The drawing of :func:`plot_entry`."""
     shown = liveliest(values, MOST_CHANNELS)
     names = [shorten(channels[c], 20) for c in shown]
@@ -49,16 +52,17 @@ def draw_entry(facts: dict[str, Any], values: np.ndarray, channels: tuple[str, .
     top = TOP + ROW * len(shown) + 2
     _track(drawing, facts, found, steps, top)
     _steps(drawing, steps, top + TRACK)
-    rows = f"step of the window (rows {facts['row_start']:,} to {facts['row_stop']:,} of the original)"
+    rows = f"step of the window (rows {facts.row.row_start:,} to {facts.row.row_stop:,} of the original)"
     drawing.text((steps.start + steps.stop) / 2, top + TRACK + 36, rows, "middle")
     return drawing
 
 
-def _title(facts: dict[str, Any], channels: int, shown: np.ndarray, found: Trace | None) -> str:
-    label = facts["class_label"] or f"dropped, {facts['reason']}"
+def _title(facts: EntryFacts, channels: int, shown: np.ndarray, found: Trace | None) -> str:
+    row = facts.row
+    label = row.class_label or f"dropped, {row.reason}"
     some = f", {len(shown)} of {channels} channels" if len(shown) < channels else ""
     filled = found is not None and found.filled is not None and bool(found.filled[:, shown].any())
-    return f"{facts['dataset']}  {facts['entry_id'][:12]}  class: {label}{some}{'   (grey: filled)' if filled else ''}"
+    return f"{row.dataset}  {row.entry_id[:12]}  class: {label}{some}{'   (grey: filled)' if filled else ''}"
 
 
 def _channel(drawing: Drawing, series: np.ndarray, marked: list[float], box: tuple[float, float, float, float]) -> None:
@@ -87,15 +91,15 @@ def _steps(drawing: Drawing, steps: Scale, y: float) -> None:
         drawing.text(steps(value), y + 17, f"{value:g}", "middle", "small")
 
 
-def _track(drawing: Drawing, facts: dict[str, Any], found: Trace | None, steps: Scale, top: float) -> None:
+def _track(drawing: Drawing, facts: EntryFacts, found: Trace | None, steps: Scale, top: float) -> None:
     middle, high = top + TRACK / 2 + 4, TRACK - 4
     if found is None:
-        votes = ", ".join(f"{n:,} {c}" for c, n in facts["votes_by_class"].items())
+        votes = ", ".join(f"{n:,} {c}" for c, n in facts.votes_by_class.items())
         drawing.text(steps.start + 8, middle, f"votes: {votes}")
         return
     drawing.text(steps.start - 8, middle, "labels", "end")
     marks = [*found.marks, *((a, b, "unlabelled") for a, b in found.unlabelled)]
-    normal = {v["code"] for v in facts["votes"] if v["class_label"] == NORMAL}
+    normal = {v.code for v in facts.votes if v.class_label == NORMAL}
     faults = sorted({code for _, _, code in marks} - normal)
     number = dict.fromkeys(normal, 0) | {code: 1 + i % (len(LABEL_FILLS) - 1) for i, code in enumerate(faults)}
     for start, stop, code in marks:

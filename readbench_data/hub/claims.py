@@ -12,10 +12,17 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.store.records import Record
 from readbench_data.store.store import Store, json_bytes
+
+
+class Claim(Record):
+    """The hash of the content that is being published, and since when. A damaged claim has neither."""
+
+    content: str | None = None
+    started: str = "an unknown time"
 
 
 def claim_path(tag: str) -> str:
@@ -26,9 +33,9 @@ def claim_path(tag: str) -> str:
 def claim(target: Store, tag: str, content: str) -> None:
     """Claim ``tag`` for the content with this hash. Raises ``ReadbenchError`` if it is claimed for other content."""
     if _read_claim(target, tag) is None:
-        record = json_bytes({"content": content, "started": datetime.now(UTC).isoformat(timespec="seconds")})
+        record = Claim(content=content, started=datetime.now(UTC).isoformat(timespec="seconds"))
         with suppress(FileExistsError):  # a concurrent publisher was faster; the check below reads its content hash
-            target.create(claim_path(tag), record)
+            target.create(claim_path(tag), json_bytes(record.to_json()))
     if not holds(target, tag, content):
         raise claim_conflict(target, tag)
 
@@ -36,7 +43,7 @@ def claim(target: Store, tag: str, content: str) -> None:
 def holds(target: Store, tag: str, content: str) -> bool:
     """Return whether ``tag`` is still claimed for this content."""
     found = _read_claim(target, tag)
-    return found is not None and found.get("content") == content
+    return found is not None and found.content == content
 
 
 def claim_conflict(target: Store, tag: str) -> ReadbenchError:
@@ -45,7 +52,7 @@ def claim_conflict(target: Store, tag: str) -> ReadbenchError:
     if found is None:
         return ReadbenchError(f"{place} was removed while {tag} was being published: run the same command again")
     return ReadbenchError(
-        f"{target.root}/{tag} is being published with other content (since {found.get('started', 'an unknown time')}): "
+        f"{target.root}/{tag} is being published with other content (since {found.started}): "
         f"let that run finish; if it was stopped and will not be resumed, remove {place} and run this command again"
     )
 
@@ -56,12 +63,11 @@ def release_claim(target: Store, tag: str) -> None:
     target.remove(claim_path(tag))
 
 
-def _read_claim(target: Store, tag: str) -> dict[str, Any] | None:
+def _read_claim(target: Store, tag: str) -> Claim | None:
     target.fs.invalidate_cache()
     try:
-        found = json.loads(target.read_bytes(claim_path(tag)))
+        return Claim.parse(json.loads(target.read_bytes(claim_path(tag))))
     except FileNotFoundError:
         return None
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return Claim()

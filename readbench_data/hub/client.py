@@ -26,7 +26,7 @@ BRANCH = "main"
 
 
 @dataclass(frozen=True)
-class RemoteFile:
+class CommittedFile:
     """A file of a commit. ``sha256``: set for files in large-file storage (LFS); ``blob``: the git blob id."""
 
     bytes: int
@@ -80,13 +80,13 @@ class Hub:
         """Return whether the repository is private."""
         return bool(self.api.repo_info(self.repository, repo_type=KIND).private)
 
-    def tree(self, revision: str) -> dict[str, RemoteFile]:
+    def tree(self, revision: str) -> dict[str, CommittedFile]:
         """Return every file of a commit or tag, by path."""
         from huggingface_hub.hf_api import RepoFile
 
         entries = self.api.list_repo_tree(self.repository, repo_type=KIND, revision=revision, recursive=True)
         return {
-            e.path: RemoteFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
+            e.path: CommittedFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
             for e in entries
             if isinstance(e, RepoFile)
         }

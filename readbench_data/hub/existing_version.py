@@ -7,11 +7,10 @@ comparison therefore ignores them; if everything else is equal, the published ca
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from readbench_data.errors import ReadbenchError
 from readbench_data.hub.address import Target
 from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.retries import Progress, no_report, with_retries
@@ -19,6 +18,9 @@ from readbench_data.hub.retry_policy import RetryPolicy
 from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
+from readbench_data.store.records import JsonObject
 
 PROSE = (layout.CARD, CHANGELOG, layout.CROISSANT)
 """Files that are written for each target and publication from the other files."""
@@ -28,11 +30,11 @@ def adopt_published(
     target: Target,
     tag: str,
     view: Path,
-    made: dict[str, Any],
+    made: Manifest,
     endpoint: str | None = None,
     policy: RetryPolicy | None = None,
     report: Progress = no_report,
-) -> dict[str, Any] | None:
+) -> Manifest | None:
     """Copy prose and manifest of the published ``tag`` into ``view`` if everything else is equal.
 
     ``made``: the manifest of ``view``. Returns the published manifest; returns None, and changes nothing, if any other
@@ -42,21 +44,21 @@ def adopt_published(
         there = Path(temporary)
         _fetch(target, tag, there, endpoint, policy, report)
         try:
-            manifest: dict[str, Any] = json.loads((there / layout.MANIFEST).read_text(encoding="utf-8"))
+            manifest = read_manifest(there)
             if _without_prose(manifest) != _without_prose(made):
                 return None
-            prose = {path: (there / path).read_bytes() for path in PROSE if path in manifest["files"]}
-            if any(hashlib.sha256(text).hexdigest() != manifest["files"][p]["sha256"] for p, text in prose.items()):
+            prose = {path: (there / path).read_bytes() for path in PROSE if path in manifest.files}
+            if any(hashlib.sha256(text).hexdigest() != manifest.files[p].sha256 for p, text in prose.items()):
                 return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (ReadbenchError, OSError):
             return None  # not a manifest of a release, or its files are missing: other content
         for path, text in (prose | {layout.MANIFEST: (there / layout.MANIFEST).read_bytes()}).items():
             (view / path).write_bytes(text)
     return manifest
 
 
-def _without_prose(manifest: dict[str, Any]) -> dict[str, Any]:
-    return manifest | {"files": {path: f for path, f in manifest["files"].items() if path not in PROSE}}
+def _without_prose(manifest: Manifest) -> JsonObject:
+    return manifest.changed(files={path: f for path, f in manifest.files.items() if path not in PROSE}).to_json()
 
 
 def _fetch(

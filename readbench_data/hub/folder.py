@@ -11,7 +11,6 @@ replaces anything.)
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import posixpath
 import shutil
@@ -20,7 +19,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -29,7 +27,12 @@ from readbench_data.hub.claims import claim, claim_conflict, holds, release_clai
 from readbench_data.hub.retries import Progress, no_report
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
+from readbench_data.release.manifest import FileEntry
+from readbench_data.release.reading import manifest_in, manifest_of
 from readbench_data.store.store import Store
+
+Files = dict[str, FileEntry]
+"""The files that a manifest lists, by path."""
 
 BLOCK = 4 << 20
 RELEASE_FOLDERS = frozenset({"data", "audit", "licenses"})
@@ -62,19 +65,18 @@ def plan_folder(target: Store, folder: Path, tag: str) -> FolderPlan:
     Raises ``ReadbenchError`` if the tag exists with other content, with missing files or with files of another size.
     """
     own = (folder / layout.MANIFEST).read_bytes()
-    files = json.loads(own)["files"]
+    files = manifest_of(own, str(folder)).files
     if target.exists(f"{tag}/{layout.MANIFEST}"):
-        with suppress(ValueError, KeyError, TypeError):  # not a manifest of a release: other content
-            require_whole(target, tag, target.read_json(f"{tag}/{layout.MANIFEST}")["files"])
+        require_whole(target, tag, _listed(target, tag))
         _require_same(target, own, tag)
         return FolderPlan(done=True, unchanged=len(files) + 1)
     return _missing(target, _staging_name(tag) if target.is_local else tag, files, len(own))
 
 
-def _missing(target: Store, place: str, files: dict[str, Any], manifest: int) -> FolderPlan:
+def _missing(target: Store, place: str, files: Files, manifest: int) -> FolderPlan:
     """Return the files that ``place`` lacks, plus the manifest, whose size in bytes is ``manifest``."""
     there = set(target.files(place)) if target.exists(place) else set()
-    add = {path: f["bytes"] for path, f in files.items() if not _same(target, there, f"{place}/{path}", f)}
+    add = {path: f.bytes for path, f in files.items() if not _same(target, there, f"{place}/{path}", f)}
     return FolderPlan(False, add | {layout.MANIFEST: manifest}, len(files) - len(add))
 
 
@@ -86,7 +88,7 @@ def publish_folder(
     if plan_folder(target, folder, tag).done:
         _clean_up(target, tag)
         return True
-    files = json.loads(own)["files"]
+    files = manifest_of(own, str(folder)).files
     if target.is_local:
         _to_disk(target, folder, tag, files, own, report)
     else:
@@ -94,7 +96,7 @@ def publish_folder(
     return False
 
 
-def _to_disk(target: Store, folder: Path, tag: str, files: dict[str, Any], own: bytes, report: Progress) -> None:
+def _to_disk(target: Store, folder: Path, tag: str, files: Files, own: bytes, report: Progress) -> None:
     with _staging(target, tag) as staging:
         for path in _to_send(target, staging, files, own, report):
             _send(folder / path, target, f"{staging}/{path}")
@@ -111,7 +113,7 @@ def _to_store(
     target: Store,
     folder: Path,
     tag: str,
-    files: dict[str, Any],
+    files: Files,
     own: bytes,
     before: str | None,
     report: Progress,
@@ -134,14 +136,14 @@ def _to_store(
             for unlisted in _require_release_files(target, tag, files):
                 target.remove(f"{tag}/{unlisted}")
             _create(target, f"{tag}/{path}", own, tag)
-        elif (twin := known.get(files[path]["sha256"])) is not None:
+        elif (twin := known.get(files[path].sha256)) is not None:
             target.copy(twin, f"{tag}/{path}")
         else:
             _send(folder / path, target, f"{tag}/{path}")
     release_claim(target, tag)
 
 
-def _to_send(target: Store, place: str, files: dict[str, Any], own: bytes, report: Progress) -> list[str]:
+def _to_send(target: Store, place: str, files: Files, own: bytes, report: Progress) -> list[str]:
     """Return the files that ``place`` lacks, without the manifest."""
     plan = _missing(target, place, files, len(own))
     report(f"copying {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are already there")
@@ -154,7 +156,7 @@ def _is_published(target: Store, tag: str) -> bool:
     return target.exists(f"{tag}/{layout.MANIFEST}")
 
 
-def _require_release_files(target: Store, tag: str, files: dict[str, Any]) -> list[str]:
+def _require_release_files(target: Store, tag: str, files: Files) -> list[str]:
     """Return the files in a version's folder that ``files`` does not list.
 
     Raises ``ReadbenchError`` if one of them cannot belong to a release.
@@ -179,13 +181,13 @@ def sizes(target: Store, place: str) -> dict[str, int]:
     return {posixpath.relpath(p, base): int(f["size"]) for p, f in target.fs.find(base, detail=True).items()}
 
 
-def damage(there: dict[str, int], files: dict[str, Any]) -> list[str]:
+def damage(there: dict[str, int], files: Files) -> list[str]:
     """Return what is wrong with the listed files, judged by name and size only."""
     wrong = [f"{path} is missing" for path in sorted(files.keys() - there.keys())]
-    return wrong + [f"{p} has another size" for p, f in sorted(files.items()) if there.get(p, f["bytes"]) != f["bytes"]]
+    return wrong + [f"{p} has another size" for p, f in sorted(files.items()) if there.get(p, f.bytes) != f.bytes]
 
 
-def require_whole(target: Store, tag: str, files: dict[str, Any]) -> None:
+def require_whole(target: Store, tag: str, files: Files) -> None:
     """Raise ``ReadbenchError`` if a published version lacks a listed file or has it in another size."""
     wrong = damage(sizes(target, tag), files)
     if wrong:
@@ -246,16 +248,24 @@ def _require_same(target: Store, own: bytes, tag: str) -> None:
         )
 
 
-def _same(target: Store, there: set[str], path: str, stated: dict[str, Any]) -> bool:
-    return path in there and target.size(path) == stated["bytes"] and target.sha256(path) == stated["sha256"]
+def _same(target: Store, there: set[str], path: str, stated: FileEntry) -> bool:
+    return path in there and target.size(path) == stated.bytes and target.sha256(path) == stated.sha256
 
 
 def _reusable_files(target: Store, before: str | None) -> dict[str, str]:
     """Return the intact files of the previous version, by SHA-256."""
     if before is None:
         return {}
-    listed, there = target.read_json(f"{before}/{layout.MANIFEST}")["files"], sizes(target, before)
-    return {f["sha256"]: f"{before}/{path}" for path, f in listed.items() if there.get(path) == f["bytes"]}
+    listed, there = _listed(target, before), sizes(target, before)
+    return {f.sha256: f"{before}/{path}" for path, f in listed.items() if there.get(path) == f.bytes}
+
+
+def _listed(target: Store, tag: str) -> Files:
+    """Return the files that a version lists; none if it has no manifest of a release."""
+    try:
+        return manifest_in(target, tag).files
+    except ReadbenchError:
+        return {}
 
 
 def _send(source: Path, target: Store, path: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub import folder as folders
 from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
@@ -23,10 +23,11 @@ from readbench_data.hub.retries import Progress, no_report, with_retries
 from readbench_data.hub.retry_policy import RetryPolicy
 from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
-from readbench_data.release import layout
-from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.card import Published
-from readbench_data.release.verify import verify
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
+from readbench_data.release.receipts import Receipt, keep_receipt, receipts
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 
 MINIATURES = "--allow-miniatures"
@@ -51,7 +52,7 @@ class Prepared:
     version."""
 
     view: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     tag: str
     left_out: dict[str, str]
     before: str | None
@@ -96,7 +97,7 @@ def prepared(
     report("verifying the release")
     manifest = require_publishable(request, data)
     left_out = withheld(manifest, sources, request.with_unlicensed)
-    tag = check_tag(request.tag or str(manifest["version"]))
+    tag = check_tag(request.tag or manifest.version)
     with quiet(bars=False):
         tags = known_tags(request, policy, report)
     before = previous(tags, tag)
@@ -117,36 +118,36 @@ def prepared(
             changes = Changes(before, summary, log.read_text(encoding="utf-8") if log.is_file() else "")
             view = Path(temporary) / "view"
             made = make_view(request.release, view, sources, left_out, address, changes)
-        verified = verify(Store(str(view)))
+        verified = verify_release(Store(str(view)))
         if not verified.ok:
             raise ReadbenchError(f"the view to publish does not verify ({verified.problems[0]}): please report it")
         yield Prepared(view, made, tag, left_out, before, tuple(notes))
 
 
-def require_publishable(request: PublishRequest, data: Store) -> dict[str, Any]:
+def require_publishable(request: PublishRequest, data: Store) -> Manifest:
     """Return the manifest of the release. Raises ``ReadbenchError`` with the reason it may not be published."""
-    verified = verify(Store(str(request.release.absolute())))
+    verified = verify_release(Store(str(request.release.absolute())))
     if not verified.ok:
         more = f" ({len(verified.problems) - 1} more)" if len(verified.problems) > 1 else ""
         raise ReadbenchError(
             f"{request.release}: {verified.problems[0]}{more}: build it again; "
             "only a release that `readbench verify` accepts is published"
         )
-    manifest: dict[str, Any] = json.loads((request.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    failed = {n: d.get("reason") for n, d in manifest["datasets"].items() if d["status"] == "failed"}
+    manifest = read_manifest(request.release)
+    failed = {n: d.reason for n, d in manifest.datasets.items() if d.status == LaneStatus.FAILED}
     if failed:
         name = min(failed)
         raise ReadbenchError(f"{name} failed ({failed[name]}): a release with a failed dataset is not published")
-    small = sorted(n for n, d in manifest["datasets"].items() if d.get("origin") == "miniature")
+    small = sorted(n for n, d in manifest.datasets.items() if d.origin == OriginKind.MINIATURE)
     if small and request.target.on_hub and not request.allow_miniatures:
         raise ReadbenchError(
             f"{', '.join(small)} are miniatures, not READ-Bench data: build from original files, or publish the "
             f"preview with {MINIATURES}"
         )
-    receipt = receipts(data).get(manifest["version"])
-    if receipt is not None and receipt["content"] != release_content(manifest):
+    receipt = receipts(data).get(manifest.version)
+    if receipt is not None and receipt.content != manifest.content:
         raise ReadbenchError(
-            f"version {manifest['version']} is published ({receipt['target']}) with other content: a published version "
+            f"version {manifest.version} is published ({receipt.target}) with other content: a published version "
             "is never rewritten; build another with --version"
         )
     return manifest
@@ -192,9 +193,9 @@ def publish(
     policy: RetryPolicy | None = None,
     report: Progress = no_report,
     bars: bool = False,
-) -> dict[str, Any]:
-    """Publish a prepared view and store the receipt in the data root. Returns the receipt with the key ``unchanged``,
-    which is true if the version was already there.
+) -> tuple[Receipt, bool]:
+    """Publish a prepared view and store the receipt in the data root. Returns the receipt and whether the version was
+    already there.
     """
     commit = None
     if request.target.on_hub:
@@ -206,36 +207,14 @@ def publish(
         store = open_target(request.target, request.endpoint)
         with target_errors(store, "publishing"):
             unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, report)
-    release = json.loads((request.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    receipt = {
-        "version": release["version"],
-        "target": f"{request.target.name}@{ready.tag}",
-        "commit": commit,
-        "content": release_content(release),
-        "published_content": release_content(ready.manifest),
-        "left_out": sorted(ready.left_out),
-    }
-    record_receipt(data, receipt)
-    return {**receipt, "unchanged": unchanged}
-
-
-def receipts(data: Store) -> dict[str, Any]:
-    """Return the receipts of the versions published from this data root, by version."""
-    stored: dict[str, Any] = data.read_json(RECEIPTS) if data.exists(RECEIPTS) else {}
-    return stored
-
-
-def record_receipt(data: Store, receipt: dict[str, Any]) -> None:
-    """Store a receipt, which makes the version final: later builds with other content are refused.
-
-    Further targets of the same version are added to its receipt under ``also``.
-    """
-    stored = receipts(data)
-    first = stored.get(receipt["version"])
-    if first is None:
-        stored[receipt["version"]] = receipt
-    elif receipt["target"] not in (first["target"], *first.get("also", [])):
-        stored[receipt["version"]] = {**first, "also": [*first.get("also", []), receipt["target"]]}
-    else:
-        return
-    data.write_json(RECEIPTS, stored)
+    release = read_manifest(request.release)
+    receipt = Receipt(
+        version=release.version,
+        target=f"{request.target.name}@{ready.tag}",
+        commit=commit,
+        content=release.content,
+        published_content=ready.manifest.content,
+        left_out=tuple(sorted(ready.left_out)),
+    )
+    keep_receipt(data, receipt)
+    return receipt, unchanged

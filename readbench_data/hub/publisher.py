@@ -12,19 +12,19 @@ are left alone; files of the previous version that are no longer part of the rel
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.hub.client import Hub, RemoteFile
+from readbench_data.hub.client import CommittedFile, Hub
 from readbench_data.hub.retries import Progress, no_report, with_retries
 from readbench_data.hub.retry_policy import RetryPolicy
 from readbench_data.release import layout
-from readbench_data.release.build import release_content
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class LocalFile:
     bytes: int
     sha256: str
 
-    def same_as(self, remote: RemoteFile | None) -> bool:
+    def same_as(self, remote: CommittedFile | None) -> bool:
         """Return whether the repository already has these bytes at this path."""
         if remote is None or remote.bytes != self.bytes:
             return False
@@ -50,11 +50,9 @@ def git_blob(path: Path) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def local_files(folder: Path, manifest: dict[str, Any]) -> dict[str, LocalFile]:
+def local_files(folder: Path, manifest: Manifest) -> dict[str, LocalFile]:
     """Return every file of a release, including its manifest, by path in the repository."""
-    files = {
-        path: LocalFile(folder / path, stated["bytes"], stated["sha256"]) for path, stated in manifest["files"].items()
-    }
+    files = {path: LocalFile(folder / path, stated.bytes, stated.sha256) for path, stated in manifest.files.items()}
     own = (folder / layout.MANIFEST).read_bytes()
     files[layout.MANIFEST] = LocalFile(folder / layout.MANIFEST, len(own), hashlib.sha256(own).hexdigest())
     return files
@@ -78,7 +76,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublishResult:
     """``commit``: the commit the tag points to. ``unchanged``: the version was already published."""
 
     commit: str
@@ -99,23 +97,23 @@ class Publisher:
     ) -> None:
         self.hub, self.tag, self.private, self.report = hub, tag, private, report
         self.policy = policy or RetryPolicy()
-        manifest = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_manifest(folder)
         self.files = local_files(folder, manifest)
-        self.content = release_content(manifest)
+        self.content = manifest.content
         self.title = f"Release {tag} ({self.content[:16]})"
 
     def plan(self) -> Plan:
         """Return the next step without changing anything."""
         return self._with_retries(self._inspect)
 
-    def publish(self) -> Outcome:
+    def publish(self) -> PublishResult:
         """Perform every step that is left. Raises ``ReadbenchError``: other content is published, no permission, or
         given up after the maximum number of attempts.
         """
         changed = False
         while self._with_retries(self._step):
             changed = True
-        return Outcome(self._with_retries(lambda: self.hub.commit_id(self.tag)), unchanged=not changed)
+        return PublishResult(self._with_retries(lambda: self.hub.commit_id(self.tag)), unchanged=not changed)
 
     def _step(self) -> bool:
         """Inspect and perform the next step; return False if nothing is left to do."""
@@ -165,10 +163,10 @@ class Publisher:
             return Plan("tag", refs.head, refs.head, unchanged=len(self.files))
         return Plan("commit", refs.head, None, add, delete, len(self.files) - len(add))
 
-    def _missing(self, tree: dict[str, RemoteFile]) -> dict[str, LocalFile]:
+    def _missing(self, tree: dict[str, CommittedFile]) -> dict[str, LocalFile]:
         return {path: file for path, file in self.files.items() if not file.same_as(tree.get(path))}
 
-    def _outdated(self, head: str, tree: dict[str, RemoteFile]) -> tuple[str, ...]:
+    def _outdated(self, head: str, tree: dict[str, CommittedFile]) -> tuple[str, ...]:
         """Return the files of the release at the head that this release does not contain."""
         others = sorted(set(tree) - set(self.files) - {".gitattributes"})
         if not others or layout.MANIFEST not in tree:
@@ -176,8 +174,8 @@ class Publisher:
         with tempfile.TemporaryDirectory(prefix="readbench-head-") as folder:
             self.hub.fetch(head, [layout.MANIFEST], Path(folder))
             try:
-                listed = json.loads((Path(folder) / layout.MANIFEST).read_text(encoding="utf-8"))["files"]
-            except (ValueError, KeyError, TypeError):
+                listed = read_manifest(Path(folder)).files
+            except ReadbenchError:
                 return ()  # not a manifest of a release: none of its files are ours to delete
         return tuple(path for path in others if path in listed)
 

@@ -18,6 +18,7 @@ import polars as pl
 
 from readbench_data.leakage.facts import Facts
 from readbench_data.leakage.near_duplicates import candidates, confirmed
+from readbench_data.windows.outcomes import SELECTED, Outcome, Reason
 
 EXAMPLES = 5
 KINDS: dict[str, tuple[bool, str]] = {
@@ -80,7 +81,7 @@ class LeakReport:
 def find_leaks(facts: Facts) -> LeakReport:
     """Run every check on the windows of a dataset."""
     frame = facts.windows
-    drawn = facts.only(frame["outcome"].is_in(["query", "corpus"]))
+    drawn = facts.only(frame["outcome"].is_in(SELECTED))
     found = (
         _units(drawn.windows),
         _across("duplicate_across", drawn.windows, "content_hash"),
@@ -106,8 +107,8 @@ def _across(kind: str, drawn: pl.DataFrame, column: str) -> Finding:
     """Queries with a corpus entry of equal ``column``. For other columns than the content hash, only pairs of different
     content count: equal content is a finding of its own."""
     hashed = drawn.filter(pl.col(column).is_not_null())
-    corpus = hashed.filter(pl.col("outcome") == "corpus").select(column, other="entry_id", content="content_hash")
-    pairs = hashed.filter(pl.col("outcome") == "query").join(corpus, on=column)
+    corpus = hashed.filter(pl.col("outcome") == Outcome.CORPUS).select(column, other="entry_id", content="content_hash")
+    pairs = hashed.filter(pl.col("outcome") == Outcome.QUERY).join(corpus, on=column)
     if column != "content_hash":
         pairs = pairs.filter(pl.col("content") != pl.col("content_hash"))
     pairs = pairs.sort("entry_id", "other").unique("entry_id", keep="first", maintain_order=True)
@@ -150,7 +151,7 @@ def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
             for other, other_outcome, _ in open_windows:
                 (within if other_outcome == outcome else across).append((other, name))
             open_windows.append((name, outcome, stop))
-    queries = set(drawn.filter(pl.col("outcome") == "query")["entry_id"])
+    queries = set(drawn.filter(pl.col("outcome") == Outcome.QUERY)["entry_id"])
     shared = {name for pair in across for name in pair if name in queries}
     later = {name for _, name in within}
     words = [tuple(f"{a} and {b}" for a, b in pairs[:EXAMPLES]) for pairs in (across, within)]
@@ -159,8 +160,8 @@ def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
 
 def _near(drawn: Facts) -> Finding:
     """Near duplicates across the two sides that are not found by a hash."""
-    query = np.flatnonzero((drawn.windows["outcome"] == "query").to_numpy())
-    corpus = np.flatnonzero((drawn.windows["outcome"] == "corpus").to_numpy())
+    query = np.flatnonzero((drawn.windows["outcome"] == Outcome.QUERY).to_numpy())
+    corpus = np.flatnonzero((drawn.windows["outcome"] == Outcome.CORPUS).to_numpy())
     pairs = candidates(drawn.sketches[query], drawn.sketches[corpus])
     ids = drawn.windows["entry_id"].to_list()
     named = {ids[i] for i in query[pairs.query]} | {ids[i] for i in corpus[pairs.corpus]}
@@ -177,8 +178,8 @@ def _near(drawn: Facts) -> Finding:
 
 def _decided_before(frame: pl.DataFrame) -> tuple[Finding, Finding, Finding]:
     """What the split did about identical windows, from the audit table."""
-    repeated = frame.filter(pl.col("duplicate_of").is_not_null() & (pl.col("outcome") != "dropped"))
-    conflict = frame.filter(pl.col("reason") == "conflicting_duplicate")
+    repeated = frame.filter(pl.col("duplicate_of").is_not_null() & (pl.col("outcome") != Outcome.DROPPED))
+    conflict = frame.filter(pl.col("reason") == Reason.CONFLICTING_DUPLICATE)
     joined = frame.filter(pl.col("own_unit") != pl.col("unit")).select("own_unit", "unit").unique().sort("own_unit")
     return (
         Finding(

@@ -21,6 +21,7 @@ from readbench_data.evaluation.scoring.metrics import (
     tie_averaged_gain,
 )
 from readbench_data.leakage.facts import Facts
+from readbench_data.windows.outcomes import SELECTED, Outcome
 
 MARGIN = 0.10
 STANDARD_ERRORS = 3.0
@@ -59,8 +60,8 @@ TRAITS: dict[str, str] = {
 def find_shortcuts(facts: Facts) -> list[Shortcut]:
     """Run every trivial ranker on the queries and the corpus at the highest pollution; no result without queries."""
     frame = _with_traits(facts.windows)
-    queries = frame.filter(pl.col("outcome") == "query")
-    corpus = frame.filter(pl.col("outcome") == "corpus")
+    queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
+    corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     if not queries.height or not corpus.height:
         return []
     wanted, labels = queries["class_label"].to_numpy(), corpus["class_label"].to_numpy()
@@ -83,7 +84,7 @@ def _with_traits(windows: pl.DataFrame) -> pl.DataFrame:
     last = pl.col("row_stop").max().over("source_file", "recording_id")
     return windows.with_columns(
         place=pl.col("row_start") / pl.max_horizontal(last, 1), unit_windows=pl.len().over("unit")
-    ).filter(pl.col("outcome").is_in(["query", "corpus"]))
+    ).filter(pl.col("outcome").is_in(SELECTED))
 
 
 def _difference(column: str, logarithmic: bool = False) -> Callable[[pl.DataFrame, pl.DataFrame], np.ndarray]:

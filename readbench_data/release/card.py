@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
 
@@ -18,8 +17,10 @@ from readbench_data.release import card_parts as parts
 from readbench_data.release import layout
 from readbench_data.release.card_code import shown_dataset
 from readbench_data.release.card_parts import licence_note
-from readbench_data.release.composition import COLUMNS, table_rows
+from readbench_data.release.composition import COLUMNS, ReleaseComposition, table_rows
 from readbench_data.release.licences import overall
+from readbench_data.release.manifest import Manifest
+from readbench_data.store.records import JsonObject
 from readbench_data.windows.columns import AUDIT_COLUMNS, ENTRY_COLUMNS, HEADER
 from readbench_data.windows.columns import table_rows as column_rows
 
@@ -45,31 +46,30 @@ class Published:
 
 
 def card(
-    manifest: Mapping[str, Any],
-    composition: Mapping[str, Any],
+    manifest: Manifest,
+    composition: ReleaseComposition,
     sources: Mapping[str, Source],
     published: Published | None = None,
     since: tuple[str, str] | None = None,
 ) -> str:
-    """The whole card. ``manifest`` needs ``version``, ``config``, ``datasets`` and ``files``.
+    """The whole card.
 
     ``published``: where it will be read, for the code; without it the code reads the folder of the card.
     ``since``: the previous version, and what has changed since in words.
     """
-    datasets = manifest["datasets"]
-    present = [n for n, d in datasets.items() if d["status"] == "ok"]
-    where = published or Published(None, manifest["version"])
+    present = list(manifest.built)
+    where = published or Published(None, manifest.version)
     return render(
         "readbench_data.release/card.md.j2",
         manifest=manifest,
         front_matter=_front_matter(manifest, sources, present),
-        miniatures=[n for n in present if datasets[n]["origin"] == "miniature"],
+        miniatures=[n for n in present if manifest.built[n].miniature],
         paper=PAPER,
         shown=shown_dataset(manifest, present, where.repository, where.tag),
         column_header=HEADER,
         columns=column_rows(ENTRY_COLUMNS, 3),
         audit_columns=column_rows(AUDIT_COLUMNS),
-        composition=table_rows(dict(composition)),
+        composition=table_rows(composition),
         composition_columns=COLUMNS,
         limits=parts.limits(manifest, composition),
         rules=parts.rules(manifest, present),
@@ -84,25 +84,23 @@ def card(
     )
 
 
-def configs(files: Mapping[str, Any], datasets: Mapping[str, Any]) -> list[dict[str, Any]]:
+def configs(manifest: Manifest) -> list[JsonObject]:
     """One config per dataset with a split for the queries and for each corpus; absent files are not listed."""
     out = []
-    for name, dataset in sorted(datasets.items()):
-        if dataset["status"] != "ok":
-            continue
+    for name in sorted(manifest.built):
         parts = []
         for split, members in layout.splits().items():
-            paths = [p for p in (layout.data(name, m) for m in members) if p in files]
+            paths = [p for p in (layout.data(name, m) for m in members) if p in manifest.files]
             if paths:
                 parts.append({"split": split, "path": paths})
         out.append({"config_name": name, "data_files": parts})
     return out
 
 
-def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: list[str]) -> str:
-    rows = sum(f["rows"] for path, f in manifest["files"].items() if path.startswith("data/"))
+def _front_matter(manifest: Manifest, sources: Mapping[str, Source], present: list[str]) -> str:
+    rows = sum(f.rows or 0 for path, f in manifest.files.items() if path.startswith("data/"))
     licence = overall({name: sources[name].licence for name in present})
-    front: dict[str, Any] = {"pretty_name": "READ-Bench (rebuilt)", "license": licence.identifier}
+    front: JsonObject = {"pretty_name": "READ-Bench (rebuilt)", "license": licence.identifier}
     if licence.identifier == "other":
         front |= {"license_name": "each-part-its-own", "license_link": "README.md#licences"}
     front |= {
@@ -118,7 +116,7 @@ def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], pr
             "croissant",
         ],
         "size_categories": [_size_category(rows)],
-        "configs": configs(manifest["files"], manifest["datasets"]),
+        "configs": configs(manifest),
     }
     return yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
 

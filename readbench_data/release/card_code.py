@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from readbench_data.release import layout
+from readbench_data.release.manifest import Manifest
+from readbench_data.store.records import JsonObject
 
 
-def shown_dataset(
-    manifest: Mapping[str, Any], present: Sequence[str], repository: str | None, tag: str
-) -> dict[str, Any] | None:
+def shown_dataset(manifest: Manifest, present: Sequence[str], repository: str | None, tag: str) -> JsonObject | None:
     """The dataset that the code loads, the first with queries: ``name``, ``split``, ``largest`` corpus, the ``file`` of
     the split, its ``audit`` table, ``repository`` and ``tag``. None where the release has no dataset."""
     if not present:
         return None
-    name = next((n for n in present if layout.data(n, layout.QUERIES) in manifest["files"]), present[0])
-    split = "queries" if layout.data(name, layout.QUERIES) in manifest["files"] else "corpus_p00"
+    name = next((n for n in present if layout.data(n, layout.QUERIES) in manifest.files), present[0])
+    split = "queries" if layout.data(name, layout.QUERIES) in manifest.files else "corpus_p00"
     return {
         "name": name,
         "split": split,
@@ -28,7 +27,7 @@ def shown_dataset(
     }
 
 
-def largest(manifest: Mapping[str, Any], dataset: str) -> str:
+def largest(manifest: Manifest, dataset: str) -> str:
     """The split with the most Normal windows that a dataset has."""
-    normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest["files"]]
+    normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest.files]
     return f"corpus_p{max(normal, default=0):02d}"

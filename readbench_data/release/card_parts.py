@@ -9,10 +9,12 @@ from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import RULES, SHARED_MARKS
 from readbench_data.dataset.provenance import OURS, RECOVERED
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.pages.templating import markdown_table, render
 from readbench_data.pages.wording import sentence
 from readbench_data.release import layout
-from readbench_data.release.composition import state
+from readbench_data.release.composition import BuiltRow, ComposedDataset, ReleaseComposition, state
+from readbench_data.release.manifest import BuiltDataset, Manifest
 
 Lines = list[str]
 Rows = list[list[str]]
@@ -23,53 +25,53 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
     return markdown_table(rows, header).split("\n")
 
 
-def limits(manifest: Mapping[str, Any], composition: Mapping[str, Any]) -> Lines:
+def limits(manifest: Manifest, composition: ReleaseComposition) -> Lines:
     """The known limits of the release and of each dataset, one sentence each."""
     lines = [
-        f"**{name}: {dataset['status'].replace('_', ' ')}**. {sentence(dataset['reason'])}"
-        for name, dataset in manifest["datasets"].items()
-        if dataset["status"] not in ("ok", "not_selected")
+        f"**{name}: {entry.status.words}**. {sentence(entry.reason)}"
+        for name, entry in manifest.datasets.items()
+        if entry.status not in (LaneStatus.OK, LaneStatus.NOT_SELECTED)
     ]
-    left = [n for n, d in manifest["datasets"].items() if d["status"] == "not_selected"]
+    left = [n for n, d in manifest.datasets.items() if d.status == LaneStatus.NOT_SELECTED]
     if left:
         lines.append(f"Not selected for this build: {', '.join(left)}.")
-    for name, dataset in composition["datasets"].items():
-        if dataset["status"] == "ok":
-            lines += _limits(name, dataset, manifest["datasets"][name])
+    for name, dataset in composition.datasets.items():
+        if dataset.status == LaneStatus.OK and dataset.built is not None:
+            lines += _limits(name, dataset, dataset.built, manifest.built[name])
     return lines
 
 
-def _limits(name: str, dataset: Mapping[str, Any], described: Mapping[str, Any]) -> Lines:
+def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: BuiltDataset) -> Lines:
     lines = []
-    if described["partial"]:
-        lines.append(f"{name} is partial: {described['partial_note']}.")
-    if not dataset["built"]["queries"]:
-        why = "no fault window is in its data" if not dataset["built"]["classes"] else "no class lies in two units"
+    if described.partial:
+        lines.append(f"{name} is partial: {described.partial_note}.")
+    if not built.queries:
+        why = "no fault window is in its data" if not built.classes else "no class lies in two units"
         lines.append(f"{name} has no query: {why}.")
-    if dataset["built"]["same_at_all_levels"]:
+    if built.same_at_all_levels:
         lines.append(f"{name} has no Normal window: its corpus is the same at all three levels.")
-    short = {rho: n for rho, n in dataset["shortfall"].items() if n and not dataset["built"]["same_at_all_levels"]}
+    short = {rho: n for rho, n in dataset.shortfall.items() if n and not built.same_at_all_levels}
     if short:
         missing = ", ".join(f"{n} at {rho} %" for rho, n in short.items())
         lines.append(f"{name} has too few Normal windows on the corpus side: {missing} are missing.")
-    if dataset["without_query"]:
-        classes = ", ".join(list(dataset["without_query"])[:8])
-        more = len(dataset["without_query"]) - 8
+    if dataset.without_query:
+        classes = ", ".join(list(dataset.without_query)[:8])
+        more = len(dataset.without_query) - 8
         lines.append(f"{name}: classes without a query: {classes}{f' and {more} more' if more > 0 else ''}.")
     return lines
 
 
-def rules(manifest: Mapping[str, Any], present: Sequence[str]) -> list[tuple[str, str]]:
+def rules(manifest: Manifest, present: Sequence[str]) -> list[tuple[str, str]]:
     """Each rule that a dataset of the release uses, and its meaning."""
-    return [(rule, RULES[rule]) for rule in sorted({manifest["datasets"][name]["rule"]["name"] for name in present})]
+    return [(rule, RULES[rule]) for rule in sorted({manifest.built[name].rule.name for name in present})]
 
 
-def label_rows(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
+def label_rows(manifest: Manifest, sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
     """The rule that gives each dataset's windows their class, and where the evidence is."""
     return [
         [
             name,
-            f"`{manifest['datasets'][name]['rule']['name']}`",
+            f"`{manifest.built[name].rule.name}`",
             sources[name].evidence,
             sources[name].unit,
             f"[`{layout.audit(name)}`]({layout.audit(name)})",
@@ -78,9 +80,9 @@ def label_rows(manifest: Mapping[str, Any], sources: Mapping[str, Source], prese
     ]
 
 
-def setting_rows(manifest: Mapping[str, Any]) -> Rows:
+def setting_rows(manifest: Manifest) -> Rows:
     """The shared settings: name, value, where the value comes from, and meaning."""
-    config = manifest["config"]
+    config = manifest.config
     return [
         [f"`{name}`", _value(config[name]), _provenance(name, config[name], mark), meaning]
         for name, (mark, meaning) in SHARED_MARKS.items()
@@ -118,13 +120,13 @@ def licence_rows(sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
     ]
 
 
-def version_line(manifest: Mapping[str, Any]) -> str:
+def version_line(manifest: Manifest) -> str:
     """This version and what it is made with."""
-    config = manifest["config_hash"][:12]
-    return f"- version {manifest['version']}, seed {manifest['seed']}, configuration `{config}`"
+    config = (manifest.config_hash or "")[:12]
+    return f"- version {manifest.version}, seed {manifest.seed}, configuration `{config}`"
 
 
-def licence_note(name: str, source: Source, dataset: Mapping[str, Any]) -> str:
+def licence_note(name: str, source: Source, dataset: BuiltDataset) -> str:
     """The licence note of one dataset, ``licenses/<dataset>.md``."""
     note = f". {sentence(source.licence.note)}" if source.licence.note else ""
     return render(
@@ -132,7 +134,7 @@ def licence_note(name: str, source: Source, dataset: Mapping[str, Any]) -> str:
         source=source,
         may=may(source),
         note=note,
-        state=state(dict(dataset)),
+        state=state(dataset),
         changes=changes(source),
     )
 

@@ -15,9 +15,8 @@ import polars as pl
 
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL
-from readbench_data.selection.split import CORPUS, QUERY, join_units, keyed, split_units
-
-CONFLICT = "conflicting_duplicate"
+from readbench_data.selection.split import join_units, keyed, split_units
+from readbench_data.windows.outcomes import Outcome, Reason, Side
 
 
 @dataclass(frozen=True)
@@ -92,8 +91,8 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
         .then(pl.col("key").rank("ordinal").over("side", "class_label", "drawable"))
         .cast(pl.Int64)
     )
-    corpus_has = _counts(frame, CORPUS)
-    query_has = _counts(frame, QUERY)
+    corpus_has = _counts(frame, Side.CORPUS)
+    query_has = _counts(frame, Side.QUERY)
     floors = {c: dataset.min_same_class if c in query_has else 1 for c in corpus_has}
     corpus_draw = allocate(corpus_has, config.corpus_cap, floors)
     eligible = {c: n for c, n in query_has.items() if corpus_draw.get(c, 0) >= dataset.min_same_class}
@@ -101,7 +100,9 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
     anomalies = sum(corpus_draw.values())
     levels = [rho for rho in config.pollution if rho > 0]
     wanted = {rho: normals_wanted(anomalies, rho) for rho in levels}
-    normals = frame.filter(pl.col("drawable") & (pl.col("side") == CORPUS) & (pl.col("class_label") == NORMAL)).height
+    normals = frame.filter(
+        pl.col("drawable") & (pl.col("side") == Side.CORPUS) & (pl.col("class_label") == NORMAL)
+    ).height
     frame = _decide(frame, corpus_draw, query_draw, wanted)
     without = {
         c: "all its windows are in corpus units"
@@ -126,7 +127,7 @@ def _mark_duplicates(windows: pl.DataFrame) -> pl.DataFrame:
     first = pl.col("entry_id").min().over(same)
     return windows.with_columns(
         duplicate_of=pl.when(first != pl.col("entry_id")).then(first),
-        reason=pl.when(pl.col("class_label").n_unique().over(same) > 1).then(pl.lit(CONFLICT)),
+        reason=pl.when(pl.col("class_label").n_unique().over(same) > 1).then(pl.lit(Reason.CONFLICTING_DUPLICATE)),
     )
 
 
@@ -159,7 +160,7 @@ def _native_sides(usable: pl.DataFrame, dataset: DatasetConfig) -> dict[str, set
     return sides
 
 
-def _counts(frame: pl.DataFrame, side: str) -> dict[str, int]:
+def _counts(frame: pl.DataFrame, side: Side) -> dict[str, int]:
     drawable = frame.filter(pl.col("drawable") & (pl.col("side") == side) & (pl.col("class_label") != NORMAL))
     return dict(drawable.group_by("class_label").len().sort("class_label").iter_rows())
 
@@ -172,7 +173,7 @@ def _decide(
 ) -> pl.DataFrame:
     """Add the outcome of every window, the lowest pollution level it is in, and the reason if it is not selected."""
     label, rank = pl.col("class_label"), pl.col("draw_rank")
-    normal, on_corpus = label == NORMAL, pl.col("side") == CORPUS
+    normal, on_corpus = label == NORMAL, pl.col("side") == Side.CORPUS
     quota = (
         pl.when(normal)
         .then(pl.when(on_corpus).then(max(wanted.values(), default=0)).otherwise(0))
@@ -187,24 +188,24 @@ def _decide(
     dropped = pl.col("reason").is_not_null()
     return frame.with_columns(
         outcome=pl.when(dropped)
-        .then(pl.lit("dropped"))
+        .then(pl.lit(Outcome.DROPPED))
         .when(drawn & on_corpus)
-        .then(pl.lit("corpus"))
+        .then(pl.lit(Outcome.CORPUS))
         .when(drawn)
-        .then(pl.lit("query"))
-        .otherwise(pl.lit("pool")),
+        .then(pl.lit(Outcome.QUERY))
+        .otherwise(pl.lit(Outcome.POOL)),
         pollution=pl.when(drawn & on_corpus).then(pl.when(normal).then(level).otherwise(0)).cast(pl.Int64),
         reason=pl.when(dropped)
         .then("reason")
         .when(pl.col("duplicate_of").is_not_null())
-        .then(pl.lit("duplicate"))
+        .then(pl.lit(Reason.DUPLICATE))
         .when(drawn)
         .then(None)
         .when(normal & ~on_corpus)
-        .then(pl.lit("normal_on_query_side"))
+        .then(pl.lit(Reason.NORMAL_ON_QUERY_SIDE))
         .when(normal)
-        .then(pl.lit("normal_not_drawn"))
+        .then(pl.lit(Reason.NORMAL_NOT_DRAWN))
         .when(quota == 0)
-        .then(pl.lit("class_not_drawn"))
-        .otherwise(pl.lit("over_cap")),
+        .then(pl.lit(Reason.CLASS_NOT_DRAWN))
+        .otherwise(pl.lit(Reason.OVER_CAP)),
     )

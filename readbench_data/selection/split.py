@@ -16,8 +16,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-CORPUS = "corpus"
-QUERY = "query"
+from readbench_data.windows.outcomes import Side
 
 MAX_PASSES = 20
 """Maximum number of passes in which single units change sides; a few are enough."""
@@ -53,7 +52,7 @@ def split_units(
     test_fraction: float,
     seed: int,
     native: Mapping[str, set[str]] | None = None,
-) -> dict[str, str]:
+) -> dict[str, Side]:
     """Return the side of every unit. ``counts[unit][fault class]``: its fault windows, without Normal.
 
     ``native[unit]``: the sides that the source itself puts the unit's windows on. If the source's own train part has
@@ -61,11 +60,11 @@ def split_units(
     """
     faulty = {unit: {c: n for c, n in own.items() if n > 0} for unit, own in counts.items()}
     if native is not None and any(sides == {"train"} and faulty[unit] for unit, sides in native.items()):
-        return {unit: QUERY if native.get(unit) == {"test"} and faulty[unit] else CORPUS for unit in counts}
+        return {unit: Side.QUERY if native.get(unit) == {"test"} and faulty[unit] else Side.CORPUS for unit in counts}
     return _stratify(faulty, test_fraction, seed)
 
 
-def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, seed: int) -> dict[str, str]:
+def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, seed: int) -> dict[str, Side]:
     members: dict[str, list[str]] = defaultdict(list)
     total: dict[str, int] = defaultdict(int)
     for unit, own in faulty.items():
@@ -81,7 +80,7 @@ def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, see
     for _ in range(MAX_PASSES):
         if not [unit for unit in order if state.flip_if_closer(unit)]:
             break
-    return {unit: QUERY if unit in state.queried else CORPUS for unit in faulty}
+    return {unit: Side.QUERY if unit in state.queried else Side.CORPUS for unit in faulty}
 
 
 class _Allotment:

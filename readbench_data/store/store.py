@@ -17,15 +17,18 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, TypeVar, overload
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.store.exchange import exchange
+from readbench_data.store.records import JsonObject, StageRecord
 
 _BLOCK = 4 << 20
+
+R = TypeVar("R", bound=StageRecord)
 
 TEMPORARY_PREFIXES = (".building-", ".replaced-", ".publishing-")
 """Prefixes of the temporary folders that a run creates next to the final ones."""
@@ -46,7 +49,7 @@ class Store:
     """Files in a root folder or URL. Paths are relative to it and use ``/``."""
 
     root: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
     @property
     def _located(self) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -176,7 +179,7 @@ def _protocols(fs: fsspec.AbstractFileSystem) -> tuple[str, ...]:
     return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 
-def sweep(store: Store) -> None:
+def remove_leftovers(store: Store) -> None:
     """Remove the temporary files and folders of killed runs. No other run may write to this data root meanwhile."""
     if not store.is_local:
         return
@@ -210,9 +213,20 @@ def _explained(url: str) -> Iterator[None]:
         raise
 
 
+def damaged_record(store: Store, path: str, lane: str, error: ValueError) -> ReadbenchError:
+    """The error of a record of a lane that cannot be parsed."""
+    return ReadbenchError(
+        f"{store.url(path)}: cannot be read as a record of {lane} ({error}): remove it and run "
+        f"`readbench build --dataset {lane}`"
+    )
+
+
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a lane: one folder per key, and a pointer to the current key."""
+    """One stage of a lane: one folder per key, and a pointer to the current key.
+
+    A caller that needs more of a record than its key names the record's type.
+    """
 
     store: Store
     lane: str
@@ -226,18 +240,25 @@ class Stage:
         """Return the folder with the results of a key."""
         return f"{self.folder}/{key[:16]}"
 
-    def done(self, key: str) -> dict[str, Any] | None:
-        """Return the record of a finished key, or None."""
+    @overload
+    def done(self, key: str) -> StageRecord | None: ...
+    @overload
+    def done(self, key: str, kind: type[R]) -> R | None: ...
+    def done(self, key: str, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
+        """Return the record of a finished key, or None. Raises ``ReadbenchError`` if it cannot be parsed."""
         path = f"{self.place(key)}/done.json"
         if not self.store.exists(path):
             return None
-        record: dict[str, Any] = self.store.read_json(path)
-        return record if record.get("key") == key else None
+        try:
+            record = kind.parse(self.store.read_json(path))
+        except ValueError as error:
+            raise damaged_record(self.store, path, self.lane, error) from error
+        return record if record.key == key else None
 
-    def finish(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
-        """Mark a key as finished, make it the current one and return its record."""
-        record = json.loads(json_bytes({**record, "key": key}))  # exactly what will be read later
-        self.store.write_json(f"{self.place(key)}/done.json", record)
+    def finish(self, key: str, record: R) -> R:
+        """Mark a key as finished, make it the current one and return its record as it is stored."""
+        record = record.changed(key=key)
+        self.store.write_json(f"{self.place(key)}/done.json", record.to_json())
         self.point(key)
         return record
 
@@ -252,9 +273,13 @@ class Stage:
                 if name not in retained:
                     self.store.remove(f"{self.folder}/{name}")
 
-    def current(self) -> dict[str, Any] | None:
+    @overload
+    def current(self) -> StageRecord | None: ...
+    @overload
+    def current(self, kind: type[R]) -> R | None: ...
+    def current(self, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
         """Return the record of the current key, or None if the stage was never finished."""
         pointer = f"{self.folder}/current.json"
         if not self.store.exists(pointer):
             return None
-        return self.done(str(self.store.read_json(pointer)["key"]))
+        return self.done(str(self.store.read_json(pointer)["key"]), kind)

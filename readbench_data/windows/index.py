@@ -19,10 +19,9 @@ from readbench_data.recordings.segment_row import Identity, identity
 from readbench_data.windows.columns import INDEX_COLUMNS, VOTE, arrow_schema
 from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
 from readbench_data.windows.labeling import LabelMap, Rule, Votes, WindowLabels, apply_rule, count_votes
+from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.window_units import WindowUnits
 from readbench_data.windows.windowing import WindowPlan
-
-CROSSES_UNITS = "crosses_units"
 
 INDEX_SCHEMA = arrow_schema(INDEX_COLUMNS)
 """Arrow schema of the index; what its columns mean: ``readbench_data.windows.columns``."""
@@ -67,7 +66,7 @@ def label_windows(
     votes = count_votes(segment.evidence, starts, stops, label_map)
     labels = apply_rule(rule, segment.evidence, votes, starts, stops)
     units = WindowUnits.find(segment.unit, starts, stops)
-    return votes, labels.dropped(units.crossing, CROSSES_UNITS) if units.crossing.any() else labels, units
+    return votes, labels.dropped(units.crossing, Reason.CROSSES_UNITS) if units.crossing.any() else labels, units
 
 
 def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, label_map: LabelMap) -> IndexRows | None:

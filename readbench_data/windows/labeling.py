@@ -21,13 +21,10 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, Event, Evidence
+from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.overlaps import Overlaps
 
 RuleName = Literal["majority", "majority_of_beats", "short_fault", "native"]
-
-MIXED = "mixed"
-AMBIGUOUS = "ambiguous"
-UNLABELLED = "unlabelled"
 
 
 @dataclass(frozen=True)
@@ -86,7 +83,7 @@ class WindowLabels:
     event: np.ndarray
     coverage: np.ndarray
 
-    def dropped(self, which: np.ndarray, why: str) -> WindowLabels:
+    def dropped(self, which: np.ndarray, why: Reason) -> WindowLabels:
         """The same, but the windows ``which`` (bool [n]) have no class, for the reason ``why``."""
         class_label, reason = self.class_label.copy(), self.reason.copy()
         class_label[which], reason[which] = None, why
@@ -132,9 +129,9 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
     clear = fault_wins & ~tied
     if classes:
         label[clear] = names[winner[clear]]
-    reason[fault_wins & tied] = AMBIGUOUS
+    reason[fault_wins & tied] = Reason.AMBIGUOUS
     label[~fault_wins & (purity >= rule.normal_purity)] = NORMAL
-    reason[~fault_wins & ~(purity >= rule.normal_purity)] = MIXED
+    reason[~fault_wins & ~(purity >= rule.normal_purity)] = Reason.MIXED
 
     event = np.full(n, -1, np.int64)
     coverage = np.full(n, np.nan)
@@ -158,7 +155,7 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
 
     hidden = votes.touched | (total == 0)
     label[hidden] = None
-    reason[hidden] = UNLABELLED
+    reason[hidden] = Reason.UNLABELLED
     event[hidden], coverage[hidden] = -1, np.nan
     return WindowLabels(label, reason, share, event, coverage)
 
@@ -176,7 +173,7 @@ def _take_short_faults(label: np.ndarray, reason: np.ndarray, inside: Overlaps, 
     label[longest.window], reason[longest.window] = classes[longest.event], None
     ties = inside.as_long_as(longest)
     unclear = ties.window[classes[ties.event] != label[ties.window]]
-    label[unclear], reason[unclear] = None, AMBIGUOUS
+    label[unclear], reason[unclear] = None, Reason.AMBIGUOUS
 
 
 def _touches(intervals: Sequence[tuple[int, int]], starts: np.ndarray, stops: np.ndarray) -> np.ndarray:

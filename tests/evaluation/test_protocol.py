@@ -135,8 +135,9 @@ def test_scores_that_are_not_numbers_fail(release: Path) -> None:
             return np.full((9, 36), np.nan)
 
     facts, ranking, _ = run_unit(NotANumber(), Task.load(Release(release), "waves"), 0, 0)
-    assert facts["status"] == "failed"
-    assert "NaN" in facts["reason"]
+    assert facts.status == "failed"
+    assert facts.reason is not None
+    assert "NaN" in facts.reason
     assert ranking is None
 
 

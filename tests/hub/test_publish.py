@@ -140,15 +140,16 @@ def test_republishing_does_nothing_although_an_older_version_was_published_later
 def test_a_published_version_with_damaged_prose_is_not_the_same(publish: Publish, data: Path, tmp_path: Path) -> None:
     from readbench_data.hub.address import Target
     from readbench_data.hub.existing_version import adopt_published
+    from readbench_data.release.reading import read_manifest
 
     out = tmp_path / "out"
     assert publish(to=str(out)).code == 0
     view = tmp_path / "view"
     shutil.copytree(out / VERSION, view)
-    made = json.loads((view / "manifest.json").read_text())
+    made = read_manifest(view)
     where = Target(str(out), on_hub=False)
     assert adopt_published(where, VERSION, view, made) == made
-    assert adopt_published(where, VERSION, view, made | {"config": {}}) is None, "other settings"
+    assert adopt_published(where, VERSION, view, made.changed(config={})) is None, "other settings"
     (out / VERSION / "README.md").write_text("edited")
     assert adopt_published(where, VERSION, view, made) is None
     (out / VERSION / "manifest.json").write_text("[]")

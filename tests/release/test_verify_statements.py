@@ -23,7 +23,7 @@ from readbench_data.release.card import Published
 from readbench_data.release.card_parts import table
 from readbench_data.release.composition import table_rows
 from readbench_data.release.content import content_sha256
-from readbench_data.release.verify import verify
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -65,7 +65,7 @@ class Tampered:
 
     def problems(self, declared: Mapping[str, Source] | None = None) -> list[str]:
         """Return the problems; ``declared``: the declarations of the code that built the release."""
-        return verify(Store(str(self.folder)), declared, built.release_code() if declared else None).problems
+        return verify_release(Store(str(self.folder)), declared, built.release_code() if declared else None).problems
 
 
 @pytest.fixture

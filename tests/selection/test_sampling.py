@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL, entry_id
-from readbench_data.selection.sampling import CONFLICT, Composition, allocate, compose, normals_wanted
+from readbench_data.selection.sampling import Composition, allocate, compose, normals_wanted
+from readbench_data.windows.outcomes import Reason
 
 OWN = DatasetConfig(length=256)
 
@@ -226,7 +227,7 @@ def test_equal_windows_of_different_classes_are_dropped_all_of_them() -> None:
     result = draw(frame).windows
     dropped = result.filter(pl.col("outcome") == "dropped")
     assert dropped.height == 16
-    assert set(dropped["reason"]) == {CONFLICT}
+    assert set(dropped["reason"]) == {Reason.CONFLICTING_DUPLICATE}
     assert dropped["draw_rank"].null_count() == 16
 
 

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readbench_data.selection.split import CORPUS, QUERY, join_units, keyed, split_units
+from readbench_data.selection.split import join_units, keyed, split_units
+from readbench_data.windows.outcomes import Side
+
+CORPUS, QUERY = Side.CORPUS, Side.QUERY
 
 counts_of_units = st.dictionaries(
     st.sampled_from([f"u{i}" for i in range(20)]),

@@ -45,11 +45,11 @@ def test_the_seed_changes_which_windows_are_selected_and_no_label(lite: built.Bu
     seeded = LITE.model_copy(update={"seed": 7})
     for name in built.THREE:
         made = built.lane(name, data, config=seeded)
-        reused = {s: getattr(stages, s)(made)["reused"] for s in stages.STAGES}
+        reused = {s: getattr(stages, s)(made).reused for s in stages.STAGES}
         assert reused == {"raw": True, "recordings": True, "windows": True, "benchmark": False}
         record = made.stage("benchmark").current()
         assert record is not None
-        place = data / made.stage("benchmark").place(record["key"])
+        place = data / made.stage("benchmark").place(record.key)
         before = pl.read_parquet(lite.release / "audit" / f"{name}.parquet").sort("entry_id")
         after = pl.read_parquet(place / "audit.parquet").sort("entry_id")
         selection = {"outcome", "reason", "side", "pollution", "draw_rank"}
@@ -67,7 +67,7 @@ def test_an_unchanged_lane_is_reused(lite: built.Built, tmp_path: Path) -> None:
     assert len(files) > 30
     for name in built.THREE:
         made = built.lane(name, data)
-        assert [getattr(stages, s)(made)["reused"] for s in stages.STAGES] == [True] * 4
+        assert [getattr(stages, s)(made).reused for s in stages.STAGES] == [True] * 4
     assert {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (data / "lanes").rglob("*") if p.is_file()} == files
 
 
@@ -87,7 +87,7 @@ def test_a_changed_setting_rebuilds_only_the_stages_that_use_it(
     data = lite.copy(tmp_path / "data")
     made = built.lane("mit_bih", data, config=LITE.model_copy(update=setting))
     wanted = [] if "hai" in str(setting) else rebuilt
-    assert [s for s in stages.STAGES if not getattr(stages, s)(made)["reused"]] == wanted
+    assert [s for s in stages.STAGES if not getattr(stages, s)(made).reused] == wanted
 
 
 def test_a_changed_original_file_rebuilds_only_its_lane(lite: built.Built, tmp_path: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_changed_original_file_rebuilds_only_its_lane(lite: built.Built, tmp_p
     changed = next((data / "cache" / "miniatures" / "ctsr").rglob("*_TRAIN.tsv"))
     lines = changed.read_text().splitlines()
     changed.write_text("\n".join([*lines[1:], lines[0]]) + "\n")
-    assert not any(getattr(stages, s)(built.lane("ctsr", data))["reused"] for s in stages.STAGES)
-    assert all(getattr(stages, s)(built.lane("mit_bih", data))["reused"] for s in stages.STAGES)
+    assert not any(getattr(stages, s)(built.lane("ctsr", data)).reused for s in stages.STAGES)
+    assert all(getattr(stages, s)(built.lane("mit_bih", data)).reused for s in stages.STAGES)
 
 
 def equal_neighbours(labels: Sequence[str]) -> int:

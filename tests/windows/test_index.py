@@ -14,8 +14,9 @@ from readbench_data.entry import NORMAL, entry_id
 from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windows.fingerprint import fingerprint
-from readbench_data.windows.index import CROSSES_UNITS, INDEX_SCHEMA, index_rows, index_table
+from readbench_data.windows.index import INDEX_SCHEMA, index_rows, index_table
 from readbench_data.windows.labeling import LabelMap, Rule
+from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.windowing import WindowPlan
 
 NAN = np.nan
@@ -137,7 +138,7 @@ def test_a_window_that_crosses_units_is_dropped() -> None:
     found = rows(recording(Evidence.dense(np.zeros(12, int)), unit=units), WindowPlan(4), Rule("majority"))
     assert [(r["unit"], r["class_label"], r["reason"]) for r in found] == [
         ("a", NORMAL, None),
-        ("a", None, CROSSES_UNITS),
+        ("a", None, Reason.CROSSES_UNITS),
         ("b", NORMAL, None),
     ]
     touching = rows(

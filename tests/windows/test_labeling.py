@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, NULL_CODE, Event, Evidence
-from readbench_data.windows.labeling import AMBIGUOUS, MIXED, UNLABELLED, LabelMap, Rule, apply_rule, count_votes
+from readbench_data.windows.labeling import LabelMap, Rule, apply_rule, count_votes
+from readbench_data.windows.outcomes import Reason
+
+AMBIGUOUS, MIXED, UNLABELLED = Reason.AMBIGUOUS, Reason.MIXED, Reason.UNLABELLED
 
 MAJORITY = Rule("majority")
 CLASSES = LabelMap({"0": NORMAL, "1": "leak", "101": "leak", "2": "clog"})

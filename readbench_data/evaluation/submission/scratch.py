@@ -25,7 +25,7 @@ def scratch() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     held = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # on a file system without locks, sweep() cannot lock the folder either and leaves it
+        with suppress(OSError):  # on a file system without locks, remove_abandoned() cannot lock and leaves it too
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
@@ -33,7 +33,7 @@ def scratch() -> Iterator[Path]:
         os.close(held)
 
 
-def sweep() -> None:
+def remove_abandoned() -> None:
     """Remove the folders of harnesses that have ended; folders of other users and of running harnesses stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):

@@ -6,14 +6,14 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.submission.contract import RESULTS, Submission
 from readbench_data.evaluation.submission.guard import Limits
-from readbench_data.evaluation.submission.harness import Progress, run
+from readbench_data.evaluation.submission.harness import Progress, run_submission
 from readbench_data.evaluation.submission.masking import MODES
 from readbench_data.evaluation.task.release_data import Release
+from readbench_data.store.records import JsonObject
 
 TOLERANCE = 1e-9
 ORDER_MATTERS = "the answers depend on the order of the corpus: decide ties by the values"
@@ -35,7 +35,7 @@ class Claim:
     def read(cls, path: Path) -> Claim:
         """Return the claim of a results.json. Raises ReadbenchError if this harness cannot have written it."""
         try:
-            stated: dict[str, Any] = json.loads(path.read_text())
+            stated: JsonObject = json.loads(path.read_text())
             values = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in stated["results"]}
             claim = cls(stated["submission_sha256"], stated["mode"], dict(stated["datasets"]), values)
             numbers = all(
@@ -50,7 +50,9 @@ class Claim:
         return claim
 
 
-def verify(folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None) -> list[str]:
+def verify_submission(
+    folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None
+) -> list[str]:
     """Rerun ``folder`` and compare with its results.json: returns one line per difference, empty if all is confirmed.
 
     In strict mode the corpus is in a different order in every run. Datasets whose values differ are run once more: if
@@ -93,7 +95,7 @@ def _rerun(
     before = path.read_bytes()
     try:
         with tempfile.TemporaryDirectory() as fresh:
-            rows = run(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
+            rows = run_submission(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
     finally:
         path.write_bytes(before)
     return {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in rows.iter_rows(named=True)}
