@@ -47,7 +47,7 @@ relevant_per_query = 4
 imbalance = 1.5
 
 [provenance]
-length = "printed"
+length = "stated"
 unit = "ours"
 '''
 
@@ -73,7 +73,7 @@ def test_a_whole_file_is_read_as_it_is_meant(tmp_path: Path) -> None:
 def test_its_keys_are_fields_of_a_source(tmp_path: Path) -> None:
     written(tmp_path)
     texts = about(str(tmp_path / "pump.py"))
-    assert texts["marks"] == {"length": "printed", "unit": "ours"}
+    assert texts["marks"] == {"length": "stated", "unit": "ours"}
     assert {f for f in texts if not hasattr(sources.get("mit_bih"), f)} == set()
 
 
@@ -112,7 +112,7 @@ def test_what_is_read_cannot_be_changed(tmp_path: Path) -> None:
             "licence.note is missing: say why the data is not redistributable",
         ),
         ("[10, 11, 12]", "[10, 11]", "`printed.corpus.2` is missing"),
-        ('"printed"', '"known"', "`provenance.length`: input should be 'printed', 'recovered' or 'ours', not 'known'"),
+        ('"stated"', '"known"', "`provenance.length`: input should be 'stated', 'recovered' or 'ours', not 'known'"),
         ("row = 13", "row = ", "is not a TOML file (Invalid value (at line 3, column 7))"),
     ],
 )

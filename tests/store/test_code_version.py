@@ -73,19 +73,19 @@ def test_a_table_of_a_module_counts_as_its_code(toy: Path) -> None:
 
 
 def test_the_toml_file_of_a_module_counts_as_its_code_and_another_one_does_not(toy: Path) -> None:
-    names = ("toyroom.reader", "toyroom.lonely")
+    names = ("toypackage.reader", "toypackage.lonely")
     before = {n: code_version(n) for n in names}
     (toy / "neighbour.toml").write_text("a = 1\n")
     forget()
     assert {n: code_version(n) for n in names} == before
     (toy / "reader.toml").write_text("a = 1\n")
     forget()
-    declared = code_version("toyroom.reader")
-    assert declared != before["toyroom.reader"]
+    declared = code_version("toypackage.reader")
+    assert declared != before["toypackage.reader"]
     (toy / "reader.toml").write_text("a = 2\n")
     forget()
-    assert code_version("toyroom.reader") not in {declared, before["toyroom.reader"]}
-    assert code_version("toyroom.lonely") == before["toyroom.lonely"]
+    assert code_version("toypackage.reader") not in {declared, before["toypackage.reader"]}
+    assert code_version("toypackage.lonely") == before["toypackage.lonely"]
 
 
 def test_the_index_uses_the_label_rules_and_not_the_command_line() -> None:
