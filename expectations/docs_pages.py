@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
+from markupsafe import Markup
+
 from expectations import Outcome
-from readbench_data.pages.html import Html, page, paragraph, section, table
+from readbench_data.pages.page import render_page
+from readbench_data.pages.wording import counted
 
 LIMIT = 160
 """Maximum number of characters of an observed value that are shown."""
@@ -29,12 +31,12 @@ class SuiteResult:
         blocking = sum(o.blocking for o in failed)
         if not failed:
             return f"all {len(self.checks)} passed"
-        parts = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
-        return f"{', '.join(p for p in parts if p)} of {len(self.checks)}"
+        counts = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
+        return f"{', '.join(count for count in counts if count)} of {len(self.checks)}"
 
 
 def _warnings(n: int) -> str:
-    return "" if not n else f"{n} warning{'s' if n > 1 else ''}"
+    return counted(n, "warning") if n else ""
 
 
 def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
@@ -42,39 +44,30 @@ def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
     stages = list(dict.fromkeys(r.stage for results in found.values() for r in results))
     rows = []
     for subject, results in found.items():
-        cells = {
-            r.stage: Html(f'<a href="{subject}.html#{r.stage}">{_marked(r.verdict(), _worst(r))}</a>') for r in results
-        }
-        rows.append([Html(f'<a href="{subject}.html">{subject}</a>'), *(cells.get(stage, "") for stage in stages)])
-    lead = "The results of each suite of checks on each dataset and on the release as a whole. A failed blocking check "
-    lead += "stops the build; a warning is shown and does not stop it."
-    body = [section("suites", "Suites", paragraph(lead), table("Verdict of every suite", ["subject", *stages], rows))]
-    return page("Quality checks", body)
+        page = f"{subject}.html"
+        cells = {r.stage: _link(f"{page}#{r.stage}", _marked(r.verdict(), _worst(r))) for r in results}
+        rows.append([_link(page, subject), *(cells.get(stage, "") for stage in stages)])
+    return render_page("expectations/docs_pages_index.html.j2", rows=rows, stages=stages)
 
 
 def subject_page(subject: str, results: Sequence[SuiteResult]) -> str:
-    """Return the page with every check of a subject, suite by suite, failed checks first."""
-    body = [section(r.stage, r.stage.capitalize(), paragraph(_lead(r)), _checks(r)) for r in results]
-    back = '<p><a href="index.html">All quality checks</a></p>'
-    return page(f"Quality checks of {subject}", body, [(r.stage, r.stage) for r in results], back)
+    """Every check of a subject, suite by suite: what failed first."""
+    return render_page(
+        "expectations/docs_pages_subject.html.j2",
+        subject=subject,
+        sections={r.stage: r.stage for r in results},
+        results=[(r, _checks(r)) for r in results],
+    )
 
 
-def _lead(result: SuiteResult) -> str:
-    return f"{result.verdict().capitalize()}; checked {result.rows:,} row{'' if result.rows == 1 else 's'}."
-
-
-def _checks(result: SuiteResult) -> str:
+def _checks(result: SuiteResult) -> list[list[str]]:
     ordered = sorted(result.checks, key=lambda check: (check[0].passed, not check[0].blocking))
-    rows = [
-        [_named(outcome), Html(_marked(_verdict(outcome), outcome)), expected, _seen(outcome)]
-        for outcome, expected in ordered
-    ]
-    header = ["check", "outcome", "expected", "observed"]
-    return table(f"Checks of {result.stage}", header, rows)
+    named = Markup("<b>{}</b><br>{}").format
+    return [[named(o.check, o.description), _marked(_verdict(o), o), expected, _seen(o)] for o, expected in ordered]
 
 
-def _named(outcome: Outcome) -> Html:
-    return Html(f"<b>{escape(outcome.check)}</b><br>{escape(outcome.description)}")
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(address, text)
 
 
 def _worst(result: SuiteResult) -> Outcome:
@@ -88,12 +81,12 @@ def _verdict(outcome: Outcome) -> str:
 
 
 def _marked(text: str, outcome: Outcome) -> str:
-    """Mark a verdict that did not pass; the text is understandable without the colour."""
-    return text if outcome.passed else f'<span class="warn">{text}</span>'
+    """A verdict that also reads without its colour."""
+    return text if outcome.passed else Markup('<span class="warn">{}</span>').format(text)
 
 
 def _seen(outcome: Outcome) -> str:
-    """Return the observed values as text, the most informative ones first."""
+    """The observed values in words, the most informative ones first."""
     seen = dict(outcome.observed)
     parts: list[str] = []
     if "exception" in seen:

@@ -1,4 +1,4 @@
-"""The audit pages of a whole release: one a dataset, and an index over them."""
+"""The audit pages of a whole release: one per dataset, and an index of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from readbench_data.audit.dataset_page import dataset_page
-from readbench_data.pages.html import Html, breakable, page, paragraph, section, table
+from readbench_data.pages.page import render_page
+from readbench_data.pages.templating import breakable
 from readbench_data.release.reading import read_manifest
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
@@ -42,13 +45,14 @@ def index_page(manifest: Mapping[str, Any]) -> str:
     rows = []
     for name, dataset in manifest["datasets"].items():
         if dataset["status"] != "ok":
-            rows.append([breakable(name), dataset["status"], *[None] * 5, dataset["reason"] or ""])
+            status = dataset["status"].replace("_", " ")
+            rows.append([breakable(name), status, *[None] * 5, _reason(dataset["reason"], status)])
             continue
         outcomes, rule = dataset["outcomes"], dataset["rule"]
         considered = sum(outcomes.values())
         rows.append(
             [
-                Html(f'<a href="{name}.html">{breakable(name)}</a>'),
+                Markup('<a href="{}.html">{}</a>').format(name, breakable(name)),
                 dataset["origin"],
                 considered,
                 outcomes.get("dropped", 0),
@@ -58,12 +62,15 @@ def index_page(manifest: Mapping[str, Any]) -> str:
                 rule["name"],
             ]
         )
-    header = ["dataset", "data", "considered", "dropped", "kept", "corpus", "queries", "rule"]
     miniature = [d["origin"] == "miniature" for d in manifest["datasets"].values() if d["status"] == "ok"]
-    share = "All of it" if all(miniature) else "Some of it"
-    warn = paragraph(f"{share} is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
-    return page(
-        f"Audit of release {manifest['version']}",
-        [section("datasets", "Datasets", table("Windows of every dataset", header, rows, range(2, 7)))],
-        lead=warn if any(miniature) else "",
+    return render_page(
+        "readbench_data.audit/index_page.html.j2",
+        version=manifest["version"],
+        rows=rows,
+        miniatures="" if not any(miniature) else "All" if all(miniature) else "Some",
     )
+
+
+def _reason(reason: str | None, status: str) -> str:
+    """Why a dataset has no data, where that says more than its status."""
+    return "" if reason is None or reason.replace("_", " ") == status else reason

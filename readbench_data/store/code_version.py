@@ -1,8 +1,8 @@
 """The code version of a result: a hash of the code that the result depends on.
 
 That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
-only its own lane stale. What a module declares or looks up next to it counts as its code: the TOML file of its name
-and its tables (``tables/<its name>_*``).
+only its own lane stale. What a module declares or looks up next to it counts as its code: the TOML file of its name,
+its tables (``tables/<its name>_*``) and its templates (``templates/<its name>.*`` and ``templates/<its name>_*``).
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
 
 
 def _with_data(file: Path) -> list[Path]:
-    """A module's file, its TOML file if there is one, and its tables."""
+    """A module's file, its TOML file if there is one, its tables and its templates."""
     declared = file.with_suffix(".toml")
     tables = sorted((file.parent / "tables").glob(f"{file.stem}_*"))
-    return [file, *([declared] if declared.is_file() else []), *tables]
+    templates = sorted(path for ending in (".*", "_*") for path in (file.parent / "templates").glob(file.stem + ending))
+    return [file, *([declared] if declared.is_file() else []), *tables, *templates]
 
 
 @cache

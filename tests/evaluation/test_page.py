@@ -36,7 +36,7 @@ def built(build: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 def test_the_page_needs_nothing_from_outside(built: tuple[Path, Path]) -> None:
     page = build_page(leaderboard(*built))
-    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", page)
     assert "http" not in page
     assert "<script>alert" not in page
     assert "no &lt;mirror&gt;" in page
@@ -83,13 +83,17 @@ def test_ink_of_the_heat_map_has_contrast_enough(built: tuple[Path, Path]) -> No
         share = grey / 255
         return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
-    seen = re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', build_page(leaderboard(*built)))
-    every = [tables._heat({"value": v / 100, "origin": None, "partial": False}, "m", "d", 0) for v in range(101)]
-    seen += [re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', cell)[0] for cell in every]
-    assert len(seen) > 101
-    for grey, ink in seen:
+    cell = r"background:light-dark\(rgb\((\d+),\1,\1\),rgb\((\d+),\2,\2\)\);color:light-dark\(#(fff|000),#(fff|000)\)"
+    seen = re.findall(f'<td class="heat" style="{cell}">', build_page(leaderboard(*built)))
+    assert len(seen) == len(METHODS) * 4 * 3
+    every = [tables.shade(v / 1000) for v in range(1001)]
+    pairs = [pair for a, b, c, d in seen for pair in ((a, c), (b, d))]
+    pairs += [pair for s in every for pair in ((s.light, s.light_ink[1:]), (s.dark, s.dark_ink[1:]))]
+    for grey, ink in pairs:
         pair = sorted((luminance(int(grey)), 1.0 if ink == "fff" else 0.0))
         assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5
+    assert [s.light for s in every] == sorted((s.light for s in every), reverse=True), "the better, the darker"
+    assert [s.dark for s in every] == sorted(s.dark for s in every), "the better, the lighter on a dark screen"
 
 
 def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
@@ -101,6 +105,12 @@ def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
     assert [n for *_, n in places] == [str(i) for i in range(1, 28)]
     for i, (x, y, _) in enumerate(places):
         assert all(abs(x - ox) > 17 or abs(y - oy) > 11 for ox, oy, _ in places[:i])
+
+
+def test_a_dataset_without_data_has_no_column_and_is_named(built: tuple[Path, Path]) -> None:
+    page = build_page(leaderboard(*built))
+    assert page.count("<th>d0°</th><th>d1†</th><th>d2</th><th>plain</th></tr>") == 3, "a grid for each level"
+    assert "and so without a column: gone." in page
 
 
 def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:

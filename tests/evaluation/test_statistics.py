@@ -180,5 +180,5 @@ def test_the_figure_is_valid_svg_with_every_rank_to_two_decimals() -> None:
             assert any(name in t and f"{rank:.2f}" in t for t in texts)
         assert any(f"CD = {comparison.cd:.2f}" in t for t in texts)
         assert any("N = 12" in t and "k = 5" in t for t in texts)
-        thick = [e for e in root.iter("line") if e.get("stroke-width") == "4"]
+        thick = [e for e in root.iter("path") if e.get("class") == "group"]
         assert len(thick) == len(comparison.groups)

@@ -11,6 +11,8 @@ import pytest
 from readbench_data.store import code_version as module
 from readbench_data.store.code_version import closure, code_version
 
+REPO = Path(module.__file__).parents[2]
+
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -86,6 +88,52 @@ def test_the_toml_file_of_a_module_counts_as_its_code_and_another_one_does_not(t
     forget()
     assert code_version("toypackage.reader") not in {declared, before["toypackage.reader"]}
     assert code_version("toypackage.lonely") == before["toypackage.lonely"]
+
+
+def test_a_template_of_a_module_counts_as_its_code(toy: Path) -> None:
+    names = ("toyroom.reader", "toyroom.lonely")
+    before = [code_version(n) for n in names]
+    (toy / "templates").mkdir()
+    seen = {before[0]}
+    for file in ("helper.html.j2", "helper.css", "helper_parts.html.j2"):
+        for text in ("a\n", "b\n"):
+            (toy / "templates" / file).write_text(text)
+            forget()
+            seen.add(code_version("toyroom.reader"))
+    assert len(seen) == 7, "each file and each change of it makes another version"
+    assert code_version("toyroom.lonely") == before[1]
+    (toy / "templates" / "helpers.html.j2").write_text("of no module\n")
+    forget()
+    assert code_version("toyroom.reader") in seen
+
+
+def test_every_template_is_the_code_of_a_module_next_to_it() -> None:
+    """A template that no module is named after would change a page and no code version."""
+    packages = [REPO / name for name in module.PACKAGES]
+    templates = [p for package in packages for p in package.rglob("templates/*") if p.is_file()]
+    assert len(templates) > 10
+    counted = {t for package in packages for file in package.rglob("*.py") for t in module._templates(file)}
+    assert [str(t.relative_to(REPO)) for t in templates if t not in counted] == []
+
+
+@pytest.mark.parametrize(
+    ("module_name", "template"),
+    [
+        ("readbench_data.audit.dataset_page", "readbench_data/audit/templates/dataset_page.html.j2"),
+        ("readbench_data.evaluation.board.files", "readbench_data/pages/templates/page.css"),
+        ("readbench_data.evaluation.board.files", "readbench_data/evaluation/board/page/templates/claims.html.j2"),
+        ("readbench_data.release.build", "readbench_data/release/templates/card_code.md.j2"),
+    ],
+)
+def test_a_page_uses_its_templates(module_name: str, template: str) -> None:
+    files = [file for name in closure([module_name]) if (file := module._file(name))]
+    assert REPO / template in {t for file in files for t in module._templates(file)}
+
+
+def test_a_changed_template_makes_no_lane_stale() -> None:
+    for stage in ("raw", "recordings", "windows", "benchmark"):
+        files = [file for name in closure([f"readbench_data.lane.stage_{stage}"]) if (file := module._file(name))]
+        assert [t.name for file in files for t in module._templates(file)] == []
 
 
 def test_the_index_uses_the_label_rules_and_not_the_command_line() -> None:

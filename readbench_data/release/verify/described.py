@@ -12,7 +12,7 @@ import yaml
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.card import Published, card, configs, licence_note
-from readbench_data.release.card_parts import choices, table, versions
+from readbench_data.release.card_parts import setting_rows, table, version_line
 from readbench_data.release.composition import table_rows
 from readbench_data.release.verify.report import Check
 
@@ -65,12 +65,12 @@ def _first_wrong(
         return None if text in cards else f"line {same + 1} is not what this release's card says"
     if not any(_has_rows(lines, table([], table_rows(composition, absent))[2:]) for absent in (False, True)):
         return "its composition table is not that of composition.json"
-    settings = [_cells(line)[:2] for line in choices(manifest, {}, []) if line.startswith("| `")]
+    settings = [row[:2] for row in setting_rows(manifest)]
     there = [_cells(line)[:2] for line in lines if _is_row(line)]
     missing = [cells for cells in settings if cells not in there]
     if missing:
         return f"its setting {missing[0][0]} is not that of the manifest"
-    version = next(line for line in versions(manifest, None) if line.startswith("- version "))
+    version = version_line(manifest)
     return (
         None
         if any(line.startswith(version) for line in lines)
