@@ -22,15 +22,10 @@ from readbench_data.dataset.provenance import OURS, Provenance
 from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.selection import sampling, split
+from tests.support.read_bench import READ_BENCH
 from tests.support.workbench import Workbench
 
 REPO = Path(__file__).resolve().parents[2]
-READ_BENCH = (
-    *("petrobras_3w", "tennessee_eastman", "damadics", "voraus", "exathlon", "telecom_ts"),
-    *("hai", "rcaeval", "road", "mit_bih", "ctsr", "cats"),
-)
-"""The datasets of READ-Bench's table, in its order. Others may be declared after them."""
-
 PRINTED_ROWS = {
     "petrobras_3w": ("2-7", 256, 9, (1000, 1111, 1250), 100, 146.8, 23.7),
     "tennessee_eastman": ("52", 256, 20, (1000, 1111, 1250), 100, 50.0, 1.0),
