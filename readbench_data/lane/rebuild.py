@@ -64,7 +64,8 @@ def rebuild(
 
 def _settings(name: str, dataset: Mapping[str, Any]) -> BenchmarkConfig:
     """The settings a dataset was built with, as the manifest records them."""
-    own = {k: v for k, v in dataset["settings"].items() if k != "options"} | dataset["settings"]["options"]
+    own = {**dataset["settings"], **dataset["settings"]["options"]}
+    own = {k: v for k, v in own.items() if k != "options" and v is not None}  # None: not set, and never can be
     return BenchmarkConfig.from_json({**dataset["config"], "datasets": {name: own}})
 
 
