@@ -7,7 +7,7 @@ export DAGSTER_DISABLE_TELEMETRY = 1
 export HF_HUB_DISABLE_TELEMETRY = 1
 PORT ?= 3000
 
-.PHONY: build test ui bench refresh check clean
+.PHONY: build test ui bench refresh clean
 .DEFAULT_GOAL := build
 
 # The environment is made anew only when what it is made of has changed.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 import expectations
+from expectations import CheckResult
 
 HAS_DATA = "has_data"
 COMPLETE = "complete"
@@ -36,7 +37,7 @@ def spec(asset: dg.AssetKey, name: str, why: str) -> dg.AssetCheckSpec:
 
 
 def result(
-    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: dict[str, Any]
+    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: Mapping[str, Any]
 ) -> dg.AssetCheckResult:
     """Result of a check made by :func:`spec`."""
     return dg.AssetCheckResult(
@@ -49,16 +50,16 @@ def result(
     )
 
 
-def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
-    """Outcomes of a suite (plain data) as check results."""
-    for outcome in outcomes:
+def results(found: Iterable[CheckResult], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
+    """What a suite found, as check results of the lineage view."""
+    for one in found:
         yield dg.AssetCheckResult(
-            check_name=outcome["check"],
+            check_name=one.check,
             asset_key=asset,
-            passed=outcome["passed"],
-            severity=dg.AssetCheckSeverity.ERROR if outcome["blocking"] else dg.AssetCheckSeverity.WARN,
-            description=outcome["description"],
-            metadata={name: _shown(value) for name, value in outcome["observed"].items()},
+            passed=one.passed,
+            severity=dg.AssetCheckSeverity.ERROR if one.blocking else dg.AssetCheckSeverity.WARN,
+            description=one.description,
+            metadata={name: _shown(value) for name, value in one.observed.items()},
         )
 
 
@@ -66,7 +67,7 @@ def _shown(value: Any) -> Any:
     return value if isinstance(value, (int, float, str)) else dg.MetadataValue.json(value)
 
 
-def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> Iterator[dg.AssetCheckResult]:
+def raw_results(asset: dg.AssetKey, reason: str | None, missing: Sequence[str]) -> Iterator[dg.AssetCheckResult]:
     """``reason``: why there is no data, or None. Both are warnings: absent data never stop the rest."""
     warn = dg.AssetCheckSeverity.WARN
     yield dg.AssetCheckResult(
@@ -77,5 +78,5 @@ def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> I
         asset_key=asset,
         passed=reason is None and not missing,
         severity=warn,
-        metadata={"missing": dg.MetadataValue.json(missing[:50]), "missing_count": len(missing)},
+        metadata={"missing": dg.MetadataValue.json(list(missing[:50])), "missing_count": len(missing)},
     )

@@ -7,7 +7,7 @@ the work of a stage (``readbench_data.lane``) or anything special to one dataset
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 import polars as pl
@@ -17,13 +17,23 @@ from assets import checks, metadata
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import NoData
 from readbench_data.leakage.facts import from_lane
 from readbench_data.leakage.leaks import find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
-from readbench_data.release.build import set_lane_status
+from readbench_data.release.lane_records import (
+    BenchmarkRecord,
+    LaneState,
+    RecordingsRecord,
+    WindowsRecord,
+    set_lane_state,
+)
+from readbench_data.store.records import JsonObject
 
+R = TypeVar("R", RecordingsRecord, WindowsRecord, BenchmarkRecord)
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 
 
@@ -65,23 +75,24 @@ def _raw(source: Source) -> dg.AssetsDefinition:
             lane = workspace.lane(source)
             record = stages.raw(lane)
         except NoData as absent:
-            set_lane_status(workspace.store, source.name, {"status": "no_data", "reason": str(absent)})
+            absence = LaneState(status=LaneStatus.NO_DATA, reason=str(absent))
+            set_lane_state(workspace.store, source.name, absence)
             yield from checks.raw_results(key, str(absent), [])
             empty = expectations.run("raw", projections.raw([], (), ()))
-            yield from checks.results([{**vars(o), "blocking": False} for o in empty], key)
+            yield from checks.results([found.changed(blocking=False) for found in empty], key)
             return
-        known = () if record["origin"] == "miniature" else source.known_sha256
-        frame = projections.raw(record["inputs"], known, set(record["verified"]))
+        known = () if record.origin == OriginKind.MINIATURE else source.known_sha256
+        frame = projections.raw(record.inputs, known, set(record.verified))
         try:
             seen = expectations.require("raw", source.name, frame)
         except expectations.CheckFailed as failed:
-            yield from checks.results([vars(o) for o in failed.outcomes], key)
+            yield from checks.results(failed.results, key)
             raise
         yield dg.MaterializeResult(
             asset_key=key,
             metadata=metadata.raw(source, record),
-            check_results=[*checks.raw_results(key, None, record["missing"]), *checks.results(seen, key)],
-            data_version=dg.DataVersion(record["key"][:16]),
+            check_results=[*checks.raw_results(key, None, record.missing), *checks.results(seen, key)],
+            data_version=dg.DataVersion(record.key[:16]),
         )
 
     return raw
@@ -153,10 +164,9 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
             examples = projections.leak_examples(found, shortcuts)
             return seen + expectations.require("leaks", source.name, projections.leaks(found, shortcuts), examples)
 
-        def work() -> stages.Record:
+        def work() -> BenchmarkRecord:
             record = stages.benchmark(lane, gate)
-            done = {name: _current(lane, name)["key"] for name in stages.STAGES}
-            set_lane_status(workspace.store, source.name, {"status": "ok", "reason": None, **done})
+            set_lane_state(workspace.store, source.name, lane.state())
             return record
 
         yield from _gated(key, work, lambda record: metadata.benchmark(lane, record))
@@ -164,24 +174,16 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
     return benchmark
 
 
-def _current(lane: stages.Lane, name: str) -> stages.Record:
-    record = lane.stage(name).current()
-    assert record is not None
-    return record
-
-
-def _gated(
-    key: dg.AssetKey, work: Callable[[], stages.Record], shown: Callable[[stages.Record], dict[str, Any]]
-) -> Events:
+def _gated(key: dg.AssetKey, work: Callable[[], R], shown: Callable[[R], JsonObject]) -> Events:
     """Run a stage; its checks are shown whether they let it pass or not, and nothing is promoted if not."""
     try:
         record = work()
     except expectations.CheckFailed as failed:
-        yield from checks.results([vars(o) for o in failed.outcomes], key)
+        yield from checks.results(failed.results, key)
         raise
     yield dg.MaterializeResult(
         asset_key=key,
-        metadata={**shown(record), "reused": record["reused"]},
-        check_results=list(checks.results(record["checks"], key)),
-        data_version=dg.DataVersion(record["key"][:16]),
+        metadata={**shown(record), "reused": record.reused},
+        check_results=list(checks.results(record.checks, key)),
+        data_version=dg.DataVersion(record.key[:16]),
     )

@@ -5,8 +5,6 @@ Belongs here: the translation into Dagster's metadata. Does not: running a stage
 
 from __future__ import annotations
 
-from typing import Any
-
 import dagster as dg
 import numpy as np
 import polars as pl
@@ -16,59 +14,59 @@ from assets import figures
 from assets.columns import table_schema
 from assets.resources import Workspace
 from readbench_data import lane as stages
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
 from readbench_data.entry import unnest
 from readbench_data.release import layout
+from readbench_data.release.lane_records import BenchmarkRecord, RawRecord, RecordingsRecord, WindowsRecord
 from readbench_data.release.parquet import AUDIT_SCHEMA
+from readbench_data.store.records import JsonObject
 from readbench_data.windows.index import INDEX_SCHEMA
 
 
-def raw(source: Source, record: stages.Record) -> dict[str, Any]:
+def raw(source: Source, record: RawRecord) -> JsonObject:
     """Of the stage raw: the files, their checksums, what is ignored and what is missing."""
-    files = [
-        dg.TableRecord({"file": i["path"], "bytes": i["bytes"], "sha256": i["sha256"][:16]})
-        for i in record["inputs"][:50]
-    ]
-    ignored = [f"{path}: {why}" for path, why in list(record["ignored"].items())[:50]]
+    files = [dg.TableRecord({"file": i.path, "bytes": i.bytes, "sha256": i.sha256[:16]}) for i in record.inputs[:50]]
+    ignored = [f"{path}: {why}" for path, why in list(record.ignored.items())[:50]]
     return {
-        "origin": record["origin"],
-        "files": len(record["inputs"]),
-        "bytes": sum(i["bytes"] for i in record["inputs"]),
-        "checksums_verified": len(record["verified"]),
+        "origin": str(record.origin),
+        "files": len(record.inputs),
+        "bytes": sum(i.bytes for i in record.inputs),
+        "checksums_verified": len(record.verified),
         "checksums": dg.MetadataValue.table(files) if files else "-",
         "ignored": dg.MetadataValue.json(ignored),
-        "missing": dg.MetadataValue.json(record["missing"][:50]),
+        "missing": dg.MetadataValue.json(list(record.missing[:50])),
         "licence": dg.MetadataValue.url(source.licence.url),
-        "reused": record["reused"],
+        "reused": record.reused,
     }
 
 
-def recordings(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
+def recordings(lane: stages.Lane, record: RecordingsRecord) -> JsonObject:
     """Of the stage recordings: how much was curated."""
-    return {"dagster/row_count": record["counts"]["segments"], "data": _told(lane), **record["counts"]}
+    return {"dagster/row_count": record.counts["segments"], "data": _told(lane), **record.counts}
 
 
-def windows(workspace: Workspace, lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
+def windows(workspace: Workspace, lane: stages.Lane, record: WindowsRecord) -> JsonObject:
     """Of the stage windows: classes, votes, what was dropped, and where the audit page is."""
     return {
-        "dagster/row_count": record["counts"]["windows"],
+        "dagster/row_count": record.counts.windows,
         "dagster/column_schema": table_schema(INDEX_SCHEMA),
         "data": _told(lane),
         "audit_page": _audit_page(workspace, lane.source),
-        "classes": _bars(record["classes"]),
-        "classes_picture": dg.MetadataValue.md(figures.histogram(record["classes"], "windows per class")),
+        "classes": _bars(record.classes),
+        "classes_picture": dg.MetadataValue.md(figures.histogram(record.classes, "windows per class")),
         "votes": _vote_table(lane),
-        "dropped": _bars(record["dropped"]),
-        "segments_shorter_than_a_window": record["counts"]["short_segments"],
+        "dropped": _bars(record.dropped),
+        "segments_shorter_than_a_window": record.counts.short_segments,
     }
 
 
-def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
+def benchmark(lane: stages.Lane, record: BenchmarkRecord) -> JsonObject:
     """Of the stage benchmark: classes of corpus and queries, examples, what was dropped and what is short."""
     tables = {file: _read(lane, record, file) for file in (layout.QUERIES, layout.ANOMALIES)}
     counts = {file: dict(t["class_label"].value_counts().sort("class_label").iter_rows()) for file, t in tables.items()}
     return {
-        "dagster/row_count": sum(f["rows"] for p, f in record["files"].items() if p.startswith("data/")),
+        "dagster/row_count": sum(f.rows for p, f in record.files.items() if p.startswith("data/")),
         "dagster/column_schema": table_schema(AUDIT_SCHEMA),
         "data": _told(lane),
         "corpus": _bars(counts[layout.ANOMALIES]),
@@ -78,10 +76,10 @@ def benchmark(lane: stages.Lane, record: stages.Record) -> dict[str, Any]:
         "one_window_per_class": dg.MetadataValue.md(
             figures.windows_by_class(_examples(lane, record), "one window per class")
         ),
-        "outcomes": _bars(record["outcomes"]),
-        "reasons": _bars(record["reasons"]),
-        "shortfall_of_normals": dg.MetadataValue.json(record["shortfall"]),
-        "classes_without_query": dg.MetadataValue.json(record["without_query"]),
+        "outcomes": _bars(record.outcomes),
+        "reasons": _bars(record.reasons),
+        "shortfall_of_normals": dg.MetadataValue.json(record.shortfall),
+        "classes_without_query": dg.MetadataValue.json(record.without_query),
     }
 
 
@@ -95,8 +93,8 @@ def _audit_page(workspace: Workspace, source: Source) -> dg.MetadataValue:
 
 def _told(lane: stages.Lane) -> str:
     """Where the data come from, in the words a reader must see beside numbers."""
-    miniature = lane.files.origin == "miniature"
-    return "miniature: generated stand-ins, not READ-Bench" if miniature else lane.files.origin
+    miniature = lane.files.origin == OriginKind.MINIATURE
+    return "miniature: generated stand-ins, not READ-Bench" if miniature else str(lane.files.origin)
 
 
 def _bars(counts: dict[str, int]) -> dg.MetadataValue:
@@ -133,17 +131,17 @@ def _vote_table(lane: stages.Lane) -> dg.MetadataValue:
     return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("-")
 
 
-def _read(lane: stages.Lane, record: stages.Record, file: str) -> pl.DataFrame:
-    path = f"{lane.stage('benchmark').place(record['key'])}/{file}"
+def _read(lane: stages.Lane, record: BenchmarkRecord, file: str) -> pl.DataFrame:
+    path = f"{lane.stage('benchmark').place(record.key)}/{file}"
     if not lane.store.exists(path):
         return pl.DataFrame(schema={"class_label": pl.String})
     with lane.store.open_read(path) as stream:
         return pl.DataFrame(pq.read_table(stream, columns=["class_label"]))
 
 
-def _examples(lane: stages.Lane, record: stages.Record) -> dict[str, np.ndarray]:
+def _examples(lane: stages.Lane, record: BenchmarkRecord) -> dict[str, np.ndarray]:
     """One corpus window of each class, from the first row group."""
-    path = f"{lane.stage('benchmark').place(record['key'])}/{layout.ANOMALIES}"
+    path = f"{lane.stage('benchmark').place(record.key)}/{layout.ANOMALIES}"
     if not lane.store.exists(path):
         return {}
     with lane.store.open_read(path) as stream:

@@ -17,12 +17,13 @@ from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release
 from assets.progress import report
 from assets.resources import Workspace
 from expectations import projections
-from readbench_data.release import layout
-from readbench_data.release.build import build_release, left_out, release_content
+from readbench_data.dataset.files import OriginKind
+from readbench_data.release.build import build_release, left_out
 from readbench_data.release.code import release_code
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.local import publish_local
-from readbench_data.release.verify import verify
+from readbench_data.release.reading import composition_in, manifest_in
+from readbench_data.release.verify import verify_release
 from readbench_data.store.code_version import code_version
 from readbench_data.store.store import Store
 
@@ -56,11 +57,11 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         "datasets without data. Verified before it is promoted.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        seen: list[dict[str, object]] = []
+        seen: list[expectations.CheckResult] = []
 
         def gate(store: Store, folder: str) -> None:
             report("release: verifying")
-            found = verify(Store(_below(store, folder)))
+            found = verify_release(Store(_below(store, folder)))
             seen.extend(
                 expectations.require(
                     "release", f"release {workspace.release_version}", projections.release(found.rows())
@@ -77,12 +78,12 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 workspace.config(),
                 release_code(),
                 gate,
-                miniatures=workspace.origin_kind == "miniature",
+                miniatures=workspace.origin_kind == OriginKind.MINIATURE,
             )
         except expectations.CheckFailed as failed:
-            yield from checks.results([vars(o) for o in failed.outcomes], RELEASE)
+            yield from checks.results(failed.results, RELEASE)
             raise
-        composition = workspace.store.read_json(f"release/{version}/{layout.COMPOSITION}")
+        composition = composition_in(workspace.store, f"release/{version}")
         rows = [
             dg.TableRecord(dict(zip(("dataset", "data", *COLUMNS), row, strict=True)))
             for row in table_rows(composition)
@@ -92,17 +93,17 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
             metadata={
                 "version": version,
                 "composition": dg.MetadataValue.table(rows),
-                "status": dg.MetadataValue.json({n: d["status"] for n, d in manifest["datasets"].items()}),
+                "status": dg.MetadataValue.json({n: str(d.status) for n, d in manifest.datasets.items()}),
                 "reasons": dg.MetadataValue.json(
-                    {n: d["reason"] for n, d in manifest["datasets"].items() if d["reason"]}
+                    {n: d.reason for n, d in manifest.datasets.items() if d.reason}
                     | left_out(
                         workspace.store,
                         sources.all_sources(),
                         workspace.config(),
-                        workspace.origin_kind == "miniature",
+                        workspace.origin_kind == OriginKind.MINIATURE,
                     )
                 ),
-                "bytes": sum(f["bytes"] for f in manifest["files"].values()),
+                "bytes": sum(f.bytes for f in manifest.files.values()),
                 "path": dg.MetadataValue.path(workspace.store.url(f"release/{version}")),
             },
             check_results=list(checks.results(seen, RELEASE)),
@@ -122,14 +123,13 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
     def published(workspace: Workspace) -> dg.MaterializeResult:
         config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
         report("published: copying to the local versioned folder")
-        receipt = publish_local(workspace.store, workspace.release_version)
-        manifests = [workspace.store.read_json(f"{f}/{workspace.release_version}/{layout.MANIFEST}") for f in PLACES]
-        same = len({release_content(manifest) for manifest in manifests}) == 1
-        if config.to:
-            receipt = {**receipt, **publish_to(workspace, config)}
+        copied = publish_local(workspace.store, workspace.release_version)
+        manifests = [manifest_in(workspace.store, f"{place}/{workspace.release_version}") for place in PLACES]
+        same = len({manifest.content for manifest in manifests}) == 1
+        shown = {**vars(copied), **(publish_to(workspace, config) if config.to else {})}
         return dg.MaterializeResult(
-            metadata={k: v for k, v in receipt.items() if v is not None},
-            check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": receipt["content"]})],
+            metadata={k: v for k, v in shown.items() if v is not None},
+            check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": copied.content})],
         )
 
     return [release, published, *build_evaluation_assets()]
@@ -153,9 +153,9 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
         report(f"published: {line}")
 
     with publication.prepared(wish, sources.all_sources(), workspace.store, workspace.cache, say=say) as ready:
-        receipt = publication.publish(wish, ready, workspace.store, say=say)
-    shown = {key: receipt[key] for key in ("target", "commit", "unchanged")}
-    return {**shown, "left_out": dg.MetadataValue.json(receipt["left_out"])}
+        receipt, unchanged = publication.publish(wish, ready, workspace.store, say=say)
+    shown = {"target": receipt.target, "commit": receipt.commit, "unchanged": unchanged}
+    return {**shown, "left_out": dg.MetadataValue.json(list(receipt.left_out))}
 
 
 def _below(store: Store, path: str) -> str:

@@ -11,6 +11,7 @@ import sources
 from assets.progress import report
 from readbench_data import default_version
 from readbench_data.dataset.config import BenchmarkConfig, load_config
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.origin import Origin
 from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
@@ -59,10 +60,13 @@ class Workspace(dg.ConfigurableResource):
         return self.profile or ("full" if self.mirror else "lite")
 
     @property
-    def origin_kind(self) -> str:
+    def origin_kind(self) -> OriginKind:
         """Where original files come from, as given or by default."""
-        kind = self.origin or ("mirror" if self.mirror else "miniature" if self.profile_name == "lite" else "download")
-        if kind == "mirror" and not self.mirror:
+        if self.origin and self.origin not in [*OriginKind]:
+            raise UsageError(f"no origin {self.origin!r}; there are {', '.join(OriginKind)}")
+        usual = OriginKind.MINIATURE if self.profile_name == "lite" else OriginKind.DOWNLOAD
+        kind = OriginKind(self.origin) if self.origin else OriginKind.MIRROR if self.mirror else usual
+        if kind == OriginKind.MIRROR and not self.mirror:
             raise UsageError("origin mirror needs --mirror")
         return kind
 

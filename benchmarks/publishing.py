@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from readbench_data.hub.client import Hub, Refs, RemoteFile
+from readbench_data.hub.client import CommittedFile, Hub, Refs
 from readbench_data.hub.publisher import Publisher
 from readbench_data.release.parquet import Entry, write_entries
 from readbench_data.release.pool import write_pool
@@ -78,7 +78,7 @@ def row_groups(folder: Path) -> None:
 class HalfFilled(Hub):
     """A repository that holds every other file of the pool already; nothing is asked of a network."""
 
-    def __init__(self, held: dict[str, RemoteFile]) -> None:
+    def __init__(self, held: dict[str, CommittedFile]) -> None:
         super().__init__("bench/pool", "http://127.0.0.1:9")
         self.held = held
 
@@ -88,7 +88,7 @@ class HalfFilled(Hub):
     def find_commit(self, title: str) -> None:
         return None
 
-    def tree(self, revision: str) -> dict[str, RemoteFile]:
+    def tree(self, revision: str) -> dict[str, CommittedFile]:
         return self.held
 
 
@@ -131,8 +131,10 @@ def plan(folder: Path, rows: dict[str, int]) -> None:
             sha = hashlib.file_digest(stream, "sha256").hexdigest()
         size = (folder / path).stat().st_size
         files[path] = {"sha256": sha, "bytes": size, "rows": number, "content_sha256": sha}
-    (folder / "manifest.json").write_text(json.dumps({"version": "0.0.1", "files": files}))
-    held = {p: RemoteFile(f["bytes"], f["sha256"], "") for p, f in list(files.items())[::2]}
+    (folder / "manifest.json").write_text(
+        json.dumps({"version": "0.0.1", "datasets": {}, "config": {}, "files": files})
+    )
+    held = {p: CommittedFile(f["bytes"], f["sha256"], "") for p, f in list(files.items())[::2]}
     made = Publisher(HalfFilled(held), folder, "0.0.1").plan()
     total = sum(f["bytes"] for f in files.values())
     print(

@@ -12,14 +12,16 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 
-from expectations import outcome_of, projections, suite, validate
+from expectations import projections, result_of, suite, validate
 from expectations.docs_pages import SuiteResult, index_page, subject_page
-from readbench_data.errors import ReadbenchError
-from readbench_data.lane import INDEX, SUMMARY, Lane
+from readbench_data.dataset.files import OriginKind
+from readbench_data.lane import INDEX, STAGES, SUMMARY, Lane, require
 from readbench_data.leakage.facts import from_lane
 from readbench_data.leakage.leaks import find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
-from readbench_data.release.verify import verify
+from readbench_data.release.lane_records import RawRecord
+from readbench_data.release.verify import verify_release
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Store
 
 Validation = tuple[str, str, pd.DataFrame]
@@ -28,14 +30,10 @@ Validation = tuple[str, str, pd.DataFrame]
 
 def lane_projections(lane: Lane) -> Iterator[Validation]:
     """What the suites of a built lane look at, from what its stages keep."""
-    place, done = {}, {}
-    for name in ("raw", "recordings", "windows", "benchmark"):
-        record = lane.stage(name).current()
-        if record is None:
-            raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
-        place[name], done[name] = lane.stage(name).place(record["key"]), record
-    known = () if done["raw"]["origin"] == "miniature" else lane.source.known_sha256
-    yield lane.name, "raw", projections.raw(done["raw"]["inputs"], known, set(done["raw"]["verified"]))
+    raw = require(lane, "raw", RawRecord)
+    place = {name: lane.stage(name).place(require(lane, name, StageRecord).key) for name in STAGES[1:]}
+    known = () if raw.origin == OriginKind.MINIATURE else lane.source.known_sha256
+    yield lane.name, "raw", projections.raw(raw.inputs, known, set(raw.verified))
     with lane.store.open_read(f"{place['recordings']}/{SUMMARY}") as stream:
         yield lane.name, "recordings", projections.recordings(pq.read_table(stream))
     with lane.store.open_read(f"{place['windows']}/{INDEX}") as stream:
@@ -50,7 +48,7 @@ def lane_projections(lane: Lane) -> Iterator[Validation]:
 
 def release_projection(release: Store) -> Validation:
     """What the suite of the release looks at."""
-    return "release", "release", projections.release(verify(release).rows())
+    return "release", "release", projections.release(verify_release(release).rows())
 
 
 def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
@@ -59,7 +57,7 @@ def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
     found: dict[str, list[SuiteResult]] = defaultdict(list)
     for subject, stage, frame in validations:
         told = [
-            (outcome_of(expectation, answer), in_words(answer))
+            (result_of(expectation, answer), in_words(answer))
             for expectation, answer in zip(suite(stage)["expectations"], validate(stage, frame), strict=True)
         ]
         found[subject].append(SuiteResult(stage, len(frame), told))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from expectations import Outcome
 from readbench_data.pages.html import Html, page, paragraph, section, table
+from readbench_data.release.lane_records import CheckResult
 
 LIMIT = 160
 """Characters of an observed value that are shown."""
@@ -20,7 +20,7 @@ class SuiteResult:
 
     stage: str
     rows: int
-    checks: Sequence[tuple[Outcome, str]]
+    checks: Sequence[tuple[CheckResult, str]]
 
     def verdict(self) -> str:
         """All checks in a few words."""
@@ -72,26 +72,26 @@ def _checks(result: SuiteResult) -> str:
     return table(f"Checks of {result.stage}", header, rows)
 
 
-def _named(outcome: Outcome) -> Html:
+def _named(outcome: CheckResult) -> Html:
     return Html(f"<b>{escape(outcome.check)}</b><br>{escape(outcome.description)}")
 
 
-def _worst(result: SuiteResult) -> Outcome:
+def _worst(result: SuiteResult) -> CheckResult:
     return min((o for o, _ in result.checks), key=lambda o: (o.passed, not o.blocking))
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(outcome: CheckResult) -> str:
     if outcome.passed:
         return "passed"
     return "failed: stops a build" if outcome.blocking else "warning"
 
 
-def _marked(text: str, outcome: Outcome) -> str:
+def _marked(text: str, outcome: CheckResult) -> str:
     """A verdict that also reads without its colour."""
     return text if outcome.passed else f'<span class="warn">{text}</span>'
 
 
-def _seen(outcome: Outcome) -> str:
+def _seen(outcome: CheckResult) -> str:
     """The observed values in words, the telling ones first."""
     seen = dict(outcome.observed)
     parts: list[str] = []

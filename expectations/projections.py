@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -14,19 +13,20 @@ from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.leaks import LeakReport
 from readbench_data.leakage.shortcuts import Shortcut
+from readbench_data.release.lane_records import InputFile
 from readbench_data.selection.sampling import normals_wanted
 from readbench_data.windows.labeling import Rule
 from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
-def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
+def raw(inputs: Sequence[InputFile], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
     """One row an original file. ``known``: ends of the paths of files whose publisher states a checksum;
     ``checked``: files that were compared with theirs."""
     rows = [
         {
-            **{name: file[name] for name in ("path", "sha256", "bytes")},
-            "unchecked": int(file["path"] not in checked and any(tail in known for tail in _tails(file["path"]))),
+            **{name: getattr(file, name) for name in ("path", "sha256", "bytes")},
+            "unchecked": int(file.path not in checked and any(tail in known for tail in _tails(file.path))),
         }
         for file in inputs
     ]
@@ -135,7 +135,7 @@ def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str,
     return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": told}
 
 
-def release(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def release(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
     """One row a file, with the counts of breaches that verification found."""
     return pd.DataFrame(rows)
 

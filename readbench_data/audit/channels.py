@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from readbench_data.audit import svg
@@ -12,6 +10,7 @@ from readbench_data.lane import CHANNELS
 from readbench_data.pages.html import Html, breakable, long_table, paragraph
 from readbench_data.pages.wording import counted
 from readbench_data.recordings.channel_tally import by_channel
+from readbench_data.store.records import JsonObject
 from readbench_data.store.store import Stage, Store
 
 SHOWN = 100
@@ -23,7 +22,7 @@ def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
     first; None where this data root does not hold the lane."""
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
-    if record is None or not store.exists(path := f"{stage.place(record['key'])}/{CHANNELS}"):
+    if record is None or not store.exists(path := f"{stage.place(record.key)}/{CHANNELS}"):
         return None
     with store.open_read(path) as stream:
         found = by_channel(stream)
@@ -60,7 +59,7 @@ def tally_tables(tally: pl.DataFrame | None) -> str:
     return paragraph(told, "soft") + long_table("Channels of the recordings", header, rows, numeric)
 
 
-def _row(row: dict[str, Any]) -> list[object]:
+def _row(row: JsonObject) -> list[object]:
     without = row["missing"] + row["masked"]
     return [
         breakable(row["channel"]),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -28,6 +27,7 @@ from readbench_data.pages.html import (
 )
 from readbench_data.pages.wording import counted
 from readbench_data.recordings.stretches import SharedStretch
+from readbench_data.release.manifest import Manifest
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
 from readbench_data.windows.outcomes import Outcome, explained
@@ -75,16 +75,16 @@ ALIKE, FIRST, UNITS = 3, 4, 200
 CHANNELS = "Of the published windows; channels that stand still in most windows come first."
 
 
-def _lead(manifest: dict[str, Any], dataset: str) -> str:
-    described = manifest["datasets"][dataset]
-    rule, settings = described["rule"], described["settings"]
+def _lead(manifest: Manifest, dataset: str) -> str:
+    described = manifest.built[dataset]
+    settings = described.settings
     cut = (
         "the source's own windows"
-        if settings["length"] is None
-        else f"{settings['length']} steps, stride {settings['stride'] or settings['length']}"
+        if settings.length is None
+        else f"{settings.length} steps, stride {settings.stride or settings.length}"
     )
-    told = f"Release {manifest['version']}, seed {manifest['seed']}. Rule {rule['name']}; windows: {cut}."
-    warn = "Built from a miniature: a generated stand-in, not READ-Bench." if described["origin"] == "miniature" else ""
+    told = f"Release {manifest.version}, seed {manifest.seed}. Rule {described.rule.name}; windows: {cut}."
+    warn = "Built from a miniature: a generated stand-in, not READ-Bench." if described.miniature else ""
     return paragraph(told, "soft") + (paragraph(warn, "warn") if warn else "")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from readbench_data.audit.dataset_page import dataset_page
 from readbench_data.pages.html import Html, breakable, page, paragraph, section, table
+from readbench_data.release.manifest import BuiltDataset, Manifest
 from readbench_data.release.reading import read_manifest
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
+from readbench_data.windows.outcomes import Outcome
 
 
 def write_pages(
@@ -24,11 +25,10 @@ def write_pages(
     manifest = read_manifest(release)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] == "ok":
-            progress(f"audit page of {name}")
-            text = dataset_page(release, name, store, (labels or {}).get(name))
-            written.append(_write(folder / f"{name}.html", text))
+    for name in manifest.built:
+        progress(f"audit page of {name}")
+        text = dataset_page(release, name, store, (labels or {}).get(name))
+        written.append(_write(folder / f"{name}.html", text))
     return [_write(folder / "index.html", index_page(manifest)), *written]
 
 
@@ -37,33 +37,33 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def index_page(manifest: Mapping[str, Any]) -> str:
+def index_page(manifest: Manifest) -> str:
     """The index: every dataset with its counts, and a link to its page where it has data."""
-    rows = []
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] != "ok":
-            rows.append([breakable(name), dataset["status"], *[None] * 5, dataset["reason"] or ""])
+    rows: list[list[object]] = []
+    for name, dataset in manifest.datasets.items():
+        if not isinstance(dataset, BuiltDataset):
+            rows.append([breakable(name), dataset.status, *[None] * 5, dataset.reason or ""])
             continue
-        outcomes, rule = dataset["outcomes"], dataset["rule"]
+        outcomes = dataset.outcomes
         considered = sum(outcomes.values())
         rows.append(
             [
                 Html(f'<a href="{name}.html">{breakable(name)}</a>'),
-                dataset["origin"],
+                dataset.origin,
                 considered,
-                outcomes.get("dropped", 0),
-                considered - outcomes.get("dropped", 0),
-                outcomes.get("corpus", 0),
-                outcomes.get("query", 0),
-                rule["name"],
+                outcomes.get(Outcome.DROPPED, 0),
+                considered - outcomes.get(Outcome.DROPPED, 0),
+                outcomes.get(Outcome.CORPUS, 0),
+                outcomes.get(Outcome.QUERY, 0),
+                dataset.rule.name,
             ]
         )
     header = ["dataset", "data", "considered", "dropped", "kept", "corpus", "queries", "rule"]
-    miniature = [d["origin"] == "miniature" for d in manifest["datasets"].values() if d["status"] == "ok"]
+    miniature = [d.miniature for d in manifest.built.values()]
     share = "All of it" if all(miniature) else "Some of it"
     warn = paragraph(f"{share} is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
     return page(
-        f"Audit of release {manifest['version']}",
+        f"Audit of release {manifest.version}",
         [section("datasets", "Datasets", table("Windows of every dataset", header, rows, range(2, 7)))],
         lead=warn if any(miniature) else "",
     )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from readbench_data.audit.trace import Trace
 from readbench_data.entry import NORMAL
+
+if TYPE_CHECKING:
+    from readbench_data.audit.entry import EntryFacts
 
 MOST_CHANNELS = 12
 INK, GREY = "#1b1b1b", "#8a8a8a"
@@ -32,7 +35,7 @@ def shorten(name: str, most: int) -> str:
 
 
 def plot_entry(
-    path: Path, facts: dict[str, Any], values: np.ndarray, channels: tuple[str, ...], found: Trace | None
+    path: Path, facts: EntryFacts, values: np.ndarray, channels: tuple[str, ...], found: Trace | None
 ) -> None:
     """Write the plot of a window [T][C]; ``found`` gives the label track, without it the votes stand in its place."""
     from matplotlib.figure import Figure
@@ -51,9 +54,10 @@ def plot_entry(
     _track(axes[-1], facts, found, len(values))
     grey = found is not None and found.filled is not None and bool(found.filled[:, shown].any())
     left = f", {len(shown)} of {values.shape[1]} channels" if len(shown) < values.shape[1] else ""
-    label = facts["class_label"] or f"dropped, {facts['reason']}"
+    row = facts.row
+    label = row.class_label or f"dropped, {row.reason}"
     figure.suptitle(
-        f"{facts['dataset']}  {facts['entry_id'][:12]}  class: {label}{left}{'   (grey: filled)' if grey else ''}",
+        f"{row.dataset}  {row.entry_id[:12]}  class: {label}{left}{'   (grey: filled)' if grey else ''}",
         fontsize=10,
         x=0.01,
         ha="left",
@@ -68,20 +72,20 @@ def _shade(plot: Any, filled: np.ndarray) -> None:
         plot.axvspan(first - 0.5, stop - 0.5, color=GREY, alpha=0.35, linewidth=0)
 
 
-def _track(axes: Any, facts: dict[str, Any], found: Trace | None, steps: int) -> None:
+def _track(axes: Any, facts: EntryFacts, found: Trace | None, steps: int) -> None:
     axes.set_yticks([])
     axes.set_xlim(0, max(steps - 1, 1))
     axes.set_xlabel(
-        f"step of the window (rows {facts['row_start']:,} to {facts['row_stop']:,} of the original)", fontsize=8
+        f"step of the window (rows {facts.row.row_start:,} to {facts.row.row_stop:,} of the original)", fontsize=8
     )
     axes.tick_params(labelsize=7)
     axes.spines[["top", "right", "left"]].set_visible(False)
     if found is None:
-        told = ", ".join(f"{n:,} {c}" for c, n in facts["votes_by_class"].items())
+        told = ", ".join(f"{n:,} {c}" for c, n in facts.votes_by_class.items())
         axes.text(0.01, 0.5, f"votes: {told}", transform=axes.transAxes, fontsize=8, va="center")
         return
     marks = [*found.marks, *((a, b, "unlabelled") for a, b in found.unlabelled)]
-    plain = {v["code"] for v in facts["votes"] if v["class_label"] == NORMAL}
+    plain = {v.code for v in facts.votes if v.class_label == NORMAL}
     faults = sorted({code for _, _, code in marks} - plain)
     number = dict.fromkeys(plain, 0) | {code: 1 + i % (len(_FILLS) - 1) for i, code in enumerate(faults)}
     for start, stop, code in marks:

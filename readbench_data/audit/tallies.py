@@ -55,10 +55,10 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
     return dict(list(told.items())[first:]) | {"pure": int((share == 1).sum())}
 
 
-def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
+def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
     """How far each labelled window is from another label, nearest first: ``entry_id, class_label, next_class, outcome,
     margin, told``. ``next_class`` has most votes of all others (all are named where some tie). The margin is a share of
-    the votes, or of the event where the short-fault rule gave the label."""
+    the votes, or of the event where the short-fault rule, which asks for more than ``coverage``, gave the label."""
     labelled = audit.filter(pl.col("class_label").is_not_null())
     normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
     sums = labelled.join(vote_sums(labelled), on="entry_id").join(_next_classes(labelled), on="entry_id", how="left")
@@ -68,12 +68,12 @@ def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
     )
     lead = (own - pl.col("other")) / pl.col("total")
     short = ~normal & (own < pl.col("other"))
-    beyond = pl.col("event_coverage") - rule["coverage"]
+    beyond = pl.col("event_coverage") - coverage
     shown = pl.format("{} of {} votes, the next class {}", "own_votes", "total", "other")
     inside = pl.format(
         "{} % of the event inside, more than {} % needed",
         (100 * pl.col("event_coverage")).round(1),
-        100 * rule["coverage"],
+        100 * coverage,
     )
     return (
         sums.with_columns(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +12,7 @@ from readbench_data.cli.common import data_option, find_release, open_store, out
 from readbench_data.errors import ReadbenchError, UsageError
 
 if TYPE_CHECKING:
+    from readbench_data.audit.entry import EntryFacts
     from readbench_data.audit.trace import Trace
     from readbench_data.windows.labeling import LabelMap
 
@@ -74,17 +75,19 @@ def audit(
         _pages(target, folder, dataset, data)
         return
     if dataset is not None:
-        told = overview(folder, dataset, open_store(data))
+        seen = overview(folder, dataset, open_store(data))
         if as_json:
             from readbench_data.audit.findings import find
 
-            told |= find(folder, dataset, open_store(data), _labels(dataset)).to_json()
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False) if as_json else overview_text(told))
+            more = find(folder, dataset, open_store(data), _labels(dataset)).to_json()
+            click.echo(json.dumps(seen.to_json() | more, indent=2, ensure_ascii=False))
+        else:
+            click.echo(overview_text(seen))
         return
     facts, found = explain(folder, str(entry_id).lower(), open_store(data), values=picture is not None)
     if picture is not None:
         _plot(picture, folder, facts, found)
-    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else entry_text(facts))
+    click.echo(json.dumps(facts.flat(), indent=2, ensure_ascii=False) if as_json else entry_text(facts))
 
 
 def _page_target(html: str, dataset: str | None) -> Path:
@@ -96,18 +99,18 @@ def _page_target(html: str, dataset: str | None) -> Path:
     return Path(html)
 
 
-def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None) -> None:
+def _plot(path: Path, release: Path, facts: EntryFacts, found: Trace | None) -> None:
     from readbench_data.audit.plot import plot_entry
     from readbench_data.leakage.facts import read_entry
 
     if found is not None:
         values, channels = found.values, found.channels
     else:
-        entry = read_entry(release, facts["dataset"], facts["entry_id"])
+        entry = read_entry(release, facts.row.dataset, facts.row.entry_id)
         if entry is None:
             raise ReadbenchError(
-                f"{facts['entry_id']} is not published and its lane is not in the data root, so its values are not "
-                f"here: run `readbench build --dataset {facts['dataset']}`, or name the data root with --data"
+                f"{facts.row.entry_id} is not published and its lane is not in the data root, so its values are not "
+                f"here: run `readbench build --dataset {facts.row.dataset}`, or name the data root with --data"
             )
         values, channels = entry
     plot_entry(path, facts, values, channels, found)

@@ -15,7 +15,7 @@ import click
 
 from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.store.store import sweep
+from readbench_data.store.store import remove_leftovers
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -116,11 +116,11 @@ def _data_docs(workspace: Workspace, names: list[str]) -> None:
     from assets.evaluation import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
     from readbench_data.audit.index_page import write_pages
-    from readbench_data.release.build import lane_status
+    from readbench_data.release.lane_records import lane_state
 
     store, version = workspace.store, workspace.release_version
     local = Path(store.url("docs")) if store.is_local else workspace.cache / "docs"
-    built = [name for name in names if (lane_status(store, name) or {}).get("status") == "ok"]
+    built = [name for name in names if (state := lane_state(store, name)) is not None and state.ok]
 
     def validations() -> Iterator[tuple[str, str, Any]]:
         for name in built:
@@ -150,7 +150,7 @@ def _locked(data: str) -> Iterator[None]:
     except Timeout:
         raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
     try:
-        sweep(store)
+        remove_leftovers(store)
         yield
     finally:
         lock.release()
@@ -169,10 +169,11 @@ def _run_lanes(
     workspace: Workspace, definitions: dg.Definitions, names: list[str], instance: dg.DagsterInstance, keep_going: bool
 ) -> None:
     from assets.definitions import lane_job
-    from readbench_data.release.build import lane_status, set_lane_status
+    from readbench_data.dataset.status import LaneStatus
+    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
 
     store = workspace.store
-    ended: dict[str, dict[str, Any]] = {}
+    ended: dict[str, LaneState] = {}
     for number, name in enumerate(names, 1):
         with _shown(f"[{number}/{len(names)}] {name}") as done:
             try:
@@ -180,12 +181,13 @@ def _run_lanes(
             except ReadbenchError as error:
                 if not keep_going:
                     raise
-                set_lane_status(store, name, {"status": "failed", "reason": " ".join(str(error).split())})
-            status = lane_status(store, name) or {"status": "failed", "reason": "it did not run"}
-            ended[name] = status
-            done(status["status"] if status["status"] == "ok" else f"{status['status']}: {status['reason']}")
-    if not any(status["status"] == "ok" for status in ended.values()):
-        reasons = "; ".join(f"{name}: {status['reason']}" for name, status in ended.items())
+                failed = LaneState(status=LaneStatus.FAILED, reason=" ".join(str(error).split()))
+                set_lane_state(store, name, failed)
+            state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
+            ended[name] = state
+            done(state.status if state.ok else f"{state.status}: {state.reason}")
+    if not any(state.ok for state in ended.values()):
+        reasons = "; ".join(f"{name}: {state.reason}" for name, state in ended.items())
         raise ReadbenchError(
             f"none of the datasets asked for has data ({reasons}): `readbench sources` says how to get them"
         )
@@ -239,25 +241,28 @@ def _shown(title: str) -> Iterator[Any]:
 
 def _summary(workspace: Workspace, data: str) -> None:
     import sources
-    from readbench_data.release import layout
+    from readbench_data.dataset.files import OriginKind
+    from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out
     from readbench_data.release.composition import COLUMNS, table_rows
+    from readbench_data.release.reading import composition_in
 
     version = workspace.release_version
     store = workspace.store
-    composition = store.read_json(f"release/{version}/{layout.COMPOSITION}")
+    composition = composition_in(store, f"release/{version}")
     click.echo(f"\nrelease {version}: {store.url(f'release/{version}')}\n")
     rows = table_rows(composition)
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
     partial: list[str] = []
-    hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == "miniature")
-    for name, dataset in composition["datasets"].items():
-        reason = dataset["reason"] or hints.get(name)
-        if dataset["status"] != "ok" and reason:
-            click.echo(f"warning: {name}: {dataset['status']}: {reason}", err=True)
-        elif dataset["partial"]:
-            partial.append(f"partial: {name}: {textwrap.shorten(dataset['partial_note'], 160, placeholder=' ...')}")
+    hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == OriginKind.MINIATURE)
+    for name, dataset in composition.datasets.items():
+        reason = dataset.reason or hints.get(name)
+        if dataset.status != LaneStatus.OK and reason:
+            click.echo(f"warning: {name}: {dataset.status}: {reason}", err=True)
+        elif dataset.partial:
+            note = textwrap.shorten(dataset.partial_note or "", 160, placeholder=" ...")
+            partial.append(f"partial: {name}: {note}")
     if partial:
         click.echo("\n" + "\n".join(partial))
     click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())

@@ -63,7 +63,8 @@ def evaluate(
     from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.run.protocol import evaluate as run
     from readbench_data.evaluation.run.pruning import prune_shared
-    from readbench_data.evaluation.submission import run as run_submission
+    from readbench_data.evaluation.run.results_store import UnitStatus
+    from readbench_data.evaluation.submission import run_submission
 
     absent = [s for s in submissions if not Path(s).is_dir()]
     if absent:
@@ -85,10 +86,10 @@ def evaluate(
     click.echo(to_text(make(folder, out)).rstrip())
     if results:
         rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
-        failed = rows.filter(pl.col("status") == "failed").select("method", "dataset", "reason")
+        failed = rows.filter(pl.col("status") == UnitStatus.FAILED).select("method", "dataset", "reason")
         for method, dataset, reason in failed.unique(maintain_order=True).iter_rows():
             click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
-        if not failed.is_empty() and "ok" not in set(rows["status"]):
+        if not failed.is_empty() and UnitStatus.OK not in set(rows["status"]):
             raise ReadbenchError(f"nothing that was asked for could be run: {failed['reason'][0]}")
     for line in refused[:-1]:
         click.echo(f"warning: {line}", err=True)

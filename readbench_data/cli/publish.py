@@ -88,12 +88,14 @@ def publish(
         if dry_run:
             show(publication.plan(wish, ready, say=progress))
             return
-        receipt = publication.publish(wish, ready, store, say=progress, bars=sys.stderr.isatty() and not is_quiet())
-    commit = f" (commit {receipt['commit'][:12]})" if receipt["commit"] else ""
-    if receipt["unchanged"]:
-        click.echo(f"{receipt['target']} is published already with the same content{commit}: nothing was done")
+        receipt, unchanged = publication.publish(
+            wish, ready, store, say=progress, bars=sys.stderr.isatty() and not is_quiet()
+        )
+    commit = f" (commit {receipt.commit[:12]})" if receipt.commit else ""
+    if unchanged:
+        click.echo(f"{receipt.target} is published already with the same content{commit}: nothing was done")
     else:
-        click.echo(f"published {receipt['target']}{commit}")
+        click.echo(f"published {receipt.target}{commit}")
 
 
 def show(planned: Planned) -> None:
@@ -106,7 +108,7 @@ def show(planned: Planned) -> None:
         "create": "the repository would be created, then one commit and one tag would be made",
         "copy": "the files would be copied, the manifest last",
     }
-    datasets = sorted(n for n, d in ready.manifest["datasets"].items() if d["status"] == "ok")
+    datasets = sorted(ready.manifest.built)
     click.echo(f"version {ready.tag}, datasets: {', '.join(datasets)}")
     click.echo(f"since {ready.before}" if ready.before else "the first version there")
     click.echo(words[planned.state])

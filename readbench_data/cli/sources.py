@@ -52,18 +52,18 @@ def sources(mirror: str | None, dataset: str | None, data: str) -> None:
 
 def _present(source: Source, data: str, mirror: str | None) -> tuple[str, str]:
     """What of a source is here, and what is missing ('' if nothing)."""
-    from readbench_data.dataset.files import FileSet
+    from readbench_data.dataset.files import FileSet, OriginKind
 
     store = open_store(data)
-    places = [("mirror", Path(mirror) / source.name)] if mirror is not None else []
+    places = [(OriginKind.MIRROR, Path(mirror) / source.name)] if mirror is not None else []
     if store.is_local:
-        places.append(("download", Path(store.url(f"cache/downloads/{source.name}"))))
+        places.append((OriginKind.DOWNLOAD, Path(store.url(f"cache/downloads/{source.name}"))))
     reason = "nothing is here"
     for origin, folder in places:
         try:
             located = source.locate(FileSet(source.name, folder, origin), source.config.options)
         except NoData as absent:
-            if origin == "mirror":
+            if origin == OriginKind.MIRROR:
                 reason = str(absent)
             continue
         found = f"{origin}: {len(located.inputs)} files"

@@ -84,15 +84,17 @@ def run(
     """Rank every query with the method in FOLDER and write its results.json; it joins the leaderboard."""
     from readbench_data.evaluation.board.leaderboard import leaderboard
     from readbench_data.evaluation.board.text import to_text
-    from readbench_data.evaluation.submission import Limits
-    from readbench_data.evaluation.submission import run as rank
+    from readbench_data.evaluation.run.results_store import UnitStatus
+    from readbench_data.evaluation.submission import Limits, run_submission
 
     where, out = find_release(data, release), evaluation_folder(data)
     mode = "strict" if strict else "official"
-    result = rank(folder, where, out, mode, list(datasets) or None, Limits(seconds, memory), progress=progress)
+    result = run_submission(
+        folder, where, out, mode, list(datasets) or None, Limits(seconds, memory), progress=progress
+    )
     click.echo(to_text(leaderboard(where, out)).rstrip())
     failed = (
-        result.rows.filter(result.rows["status"] == "failed")
+        result.rows.filter(result.rows["status"] == UnitStatus.FAILED)
         .select("dataset", "rho", "reason")
         .unique(maintain_order=True)
     )
@@ -109,10 +111,9 @@ def run(
 @limits_options
 def verify(folder: Path, release: str | None, data: str, seconds: float, memory: float) -> None:
     """Rerun the method in FOLDER and compare with its results.json. Exit 1 on any difference."""
-    from readbench_data.evaluation.submission import Limits
-    from readbench_data.evaluation.submission import verify as check
+    from readbench_data.evaluation.submission import Limits, verify_submission
 
-    differences = check(folder, find_release(data, release), Limits(seconds, memory), progress=progress)
+    differences = verify_submission(folder, find_release(data, release), Limits(seconds, memory), progress=progress)
     _report(folder, differences, "gives the results it claims")
 
 

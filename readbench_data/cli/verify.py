@@ -12,6 +12,7 @@ from readbench_data.pages.wording import counted
 
 if TYPE_CHECKING:
     from readbench_data.dataset.config import BenchmarkConfig
+    from readbench_data.dataset.files import OriginKind
     from readbench_data.lane import Lane
     from readbench_data.release.verify import Report
     from readbench_data.store.store import Store
@@ -35,7 +36,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     """
     import sources
     from readbench_data.release.code import release_code
-    from readbench_data.release.verify import verify as check
+    from readbench_data.release.verify import verify_release
     from readbench_data.store.store import Store
 
     remote = "://" in release
@@ -46,7 +47,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     if mirror is not None and not again:
         raise UsageError("--mirror is for --rebuild")
     store = Store(release if remote else str(Path(release).absolute()))
-    report = check(store, sources.all_sources(), release_code())
+    report = verify_release(store, sources.all_sources(), release_code())
     if again and mirror is None:
         _require_no_mirror(Path(release))
     problems = list(report.problems)
@@ -64,10 +65,11 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
 
 
 def _require_no_mirror(release: Path) -> None:
+    from readbench_data.dataset.files import OriginKind
     from readbench_data.release.reading import read_manifest
 
-    for name, dataset in read_manifest(release)["datasets"].items():
-        if dataset["status"] == "ok" and dataset["origin"] == "mirror":
+    for name, dataset in read_manifest(release).built.items():
+        if dataset.origin == OriginKind.MIRROR:
             raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
 
 
@@ -81,11 +83,11 @@ def _leaks(release: Path, report: Report) -> list[str]:
 
     manifest = read_manifest(release)
     unusable = {f.path for f in report.files if f.counts["schema_error"] or f.counts["shape_error"]}
-    unusable |= {path for path in manifest["files"] if not (release / path).is_file()}
+    unusable |= {path for path in manifest.files if not (release / path).is_file()}
     problems = []
-    for name, dataset in manifest["datasets"].items():
+    for name in manifest.built:
         own = (layout.audit(name), layout.data(name, ""))
-        if dataset["status"] != "ok" or any(path.startswith(own) for path in unusable):
+        if any(path.startswith(own) for path in unusable):
             continue
         for finding in find_leaks(from_release(release, name)).findings:
             told = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
@@ -112,7 +114,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="readbench-rebuild-") as folder:
         store = Store(folder)
 
-        def lane(name: str, origin: str, config: BenchmarkConfig, pool: bool) -> Lane:
+        def lane(name: str, origin: OriginKind, config: BenchmarkConfig, pool: bool) -> Lane:
             return _lane(store, Path(folder) / "cache", mirror, name, origin, config, pool)
 
         found = rebuild(release, store, sources.all_sources(), lane, release_code(), progress)
@@ -126,7 +128,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
 
 
 def _lane(
-    store: Store, cache: Path, mirror: str | None, name: str, origin: str, config: BenchmarkConfig, pool: bool
+    store: Store, cache: Path, mirror: str | None, name: str, origin: OriginKind, config: BenchmarkConfig, pool: bool
 ) -> Lane:
     import sources
     from readbench_data.dataset.origin import Origin

@@ -96,11 +96,3 @@ class Source:
     traps: tuple[str, ...] = ()
     own_choice: str = ""
     checksum_note: str = ""
-
-    @property
-    def onset_codes(self) -> dict[str, str]:
-        """Codes that share a class with another code, by class: what is merged before labelling."""
-        by_class: dict[str, list[str]] = {}
-        for code, label in self.labels.classes.items():
-            by_class.setdefault(label, []).append(code)
-        return {c: label for label, codes in by_class.items() if len(codes) > 1 for c in codes}

@@ -11,10 +11,17 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.store.records import Record
 from readbench_data.store.store import Store, json_bytes
+
+
+class Claim(Record):
+    """Hash of the content that is being published, and since when; without them where the claim is damaged."""
+
+    content: str | None = None
+    started: str = "an unknown time"
 
 
 def claim_at(tag: str) -> str:
@@ -25,9 +32,9 @@ def claim_at(tag: str) -> str:
 def claim(target: Store, tag: str, content: str) -> None:
     """Claim ``tag`` for the content of this hash. Raises ``ReadbenchError`` where another content holds it."""
     if _holder(target, tag) is None:
-        record = json_bytes({"content": content, "started": datetime.now(UTC).isoformat(timespec="seconds")})
+        record = Claim(content=content, started=datetime.now(UTC).isoformat(timespec="seconds"))
         with suppress(FileExistsError):  # a rival was quicker: whose it is, is looked at below
-            target.create(claim_at(tag), record)
+            target.create(claim_at(tag), json_bytes(record.to_json()))
     if not holds(target, tag, content):
         raise taken(target, tag)
 
@@ -35,7 +42,7 @@ def claim(target: Store, tag: str, content: str) -> None:
 def holds(target: Store, tag: str, content: str) -> bool:
     """Whether ``tag`` is still claimed for this content."""
     held = _holder(target, tag)
-    return held is not None and held.get("content") == content
+    return held is not None and held.content == content
 
 
 def taken(target: Store, tag: str) -> ReadbenchError:
@@ -44,7 +51,7 @@ def taken(target: Store, tag: str) -> ReadbenchError:
     if held is None:
         return ReadbenchError(f"{place} was removed while {tag} was being published: run the same command again")
     return ReadbenchError(
-        f"{target.root}/{tag} is being published with other content (since {held.get('started', 'an unknown time')}): "
+        f"{target.root}/{tag} is being published with other content (since {held.started}): "
         f"let that run finish; if it was stopped and its content is given up, remove {place} and run this again"
     )
 
@@ -55,12 +62,11 @@ def drop(target: Store, tag: str) -> None:
     target.remove(claim_at(tag))
 
 
-def _holder(target: Store, tag: str) -> dict[str, Any] | None:
+def _holder(target: Store, tag: str) -> Claim | None:
     target.fs.invalidate_cache()
     try:
-        found = json.loads(target.read_bytes(claim_at(tag)))
+        return Claim.parse(json.loads(target.read_bytes(claim_at(tag))))
     except FileNotFoundError:
         return None
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return Claim()

@@ -25,7 +25,7 @@ BRANCH = "main"
 
 
 @dataclass(frozen=True)
-class RemoteFile:
+class CommittedFile:
     """A file of a commit: ``sha256`` where it lies in large-file storage, the git blob id otherwise."""
 
     bytes: int
@@ -78,13 +78,13 @@ class Hub:
     def is_private(self) -> bool:
         return bool(self.api.repo_info(self.repository, repo_type=KIND).private)
 
-    def tree(self, revision: str) -> dict[str, RemoteFile]:
+    def tree(self, revision: str) -> dict[str, CommittedFile]:
         """Every file of a commit or tag."""
         from huggingface_hub.hf_api import RepoFile
 
         entries = self.api.list_repo_tree(self.repository, repo_type=KIND, revision=revision, recursive=True)
         return {
-            e.path: RemoteFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
+            e.path: CommittedFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
             for e in entries
             if isinstance(e, RepoFile)
         }

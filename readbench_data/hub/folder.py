@@ -10,7 +10,6 @@ the version before is copied within the store. (``Store.swap`` replaces what is 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import posixpath
 import shutil
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -28,7 +26,12 @@ from readbench_data.hub.attempts import silent
 from readbench_data.hub.claims import claim, drop, holds, taken
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
+from readbench_data.release.manifest import FileEntry
+from readbench_data.release.reading import manifest_in, manifest_of
 from readbench_data.store.store import Store
+
+Files = dict[str, FileEntry]
+"""What a manifest lists, by path."""
 
 BLOCK = 4 << 20
 ROOMS = frozenset({"data", "audit", "licenses"})
@@ -60,19 +63,18 @@ def plan_folder(target: Store, folder: Path, tag: str) -> FolderPlan:
     Raises ``ReadbenchError`` where the tag is there with other content, or with files missing or of another size.
     """
     own = (folder / layout.MANIFEST).read_bytes()
-    files = json.loads(own)["files"]
+    files = manifest_of(own, str(folder)).files
     if target.exists(f"{tag}/{layout.MANIFEST}"):
-        with suppress(ValueError, KeyError, TypeError):  # a manifest that is none of ours is other content
-            require_whole(target, tag, target.read_json(f"{tag}/{layout.MANIFEST}")["files"])
+        require_whole(target, tag, _listed(target, tag))
         _require_same(target, own, tag)
         return FolderPlan(done=True, unchanged=len(files) + 1)
     return _missing(target, _staged_at(tag) if target.is_local else tag, files, len(own))
 
 
-def _missing(target: Store, place: str, files: dict[str, Any], manifest: int) -> FolderPlan:
+def _missing(target: Store, place: str, files: Files, manifest: int) -> FolderPlan:
     """What ``place`` lacks of the files, and the manifest of so many bytes."""
     there = set(target.files(place)) if target.exists(place) else set()
-    add = {path: f["bytes"] for path, f in files.items() if not _same(target, there, f"{place}/{path}", f)}
+    add = {path: f.bytes for path, f in files.items() if not _same(target, there, f"{place}/{path}", f)}
     return FolderPlan(False, add | {layout.MANIFEST: manifest}, len(files) - len(add))
 
 
@@ -84,7 +86,7 @@ def publish_folder(
     if plan_folder(target, folder, tag).done:
         _tidy(target, tag)
         return True
-    files = json.loads(own)["files"]
+    files = manifest_of(own, str(folder)).files
     if target.is_local:
         _to_disk(target, folder, tag, files, own, say)
     else:
@@ -92,9 +94,7 @@ def publish_folder(
     return False
 
 
-def _to_disk(
-    target: Store, folder: Path, tag: str, files: dict[str, Any], own: bytes, say: Callable[[str], None]
-) -> None:
+def _to_disk(target: Store, folder: Path, tag: str, files: Files, own: bytes, say: Callable[[str], None]) -> None:
     with _staging(target, tag) as staging:
         for path in _to_send(target, staging, files, own, say):
             _send(folder / path, target, f"{staging}/{path}")
@@ -111,7 +111,7 @@ def _to_store(
     target: Store,
     folder: Path,
     tag: str,
-    files: dict[str, Any],
+    files: Files,
     own: bytes,
     before: str | None,
     say: Callable[[str], None],
@@ -134,14 +134,14 @@ def _to_store(
             for stranger in _require_ours(target, tag, files):
                 target.remove(f"{tag}/{stranger}")
             _create(target, f"{tag}/{path}", own, tag)
-        elif (twin := known.get(files[path]["sha256"])) is not None:
+        elif (twin := known.get(files[path].sha256)) is not None:
             target.copy(twin, f"{tag}/{path}")
         else:
             _send(folder / path, target, f"{tag}/{path}")
     drop(target, tag)
 
 
-def _to_send(target: Store, place: str, files: dict[str, Any], own: bytes, say: Callable[[str], None]) -> list[str]:
+def _to_send(target: Store, place: str, files: Files, own: bytes, say: Callable[[str], None]) -> list[str]:
     """Files that ``place`` lacks, the manifest aside."""
     plan = _missing(target, place, files, len(own))
     say(f"copying {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are there already")
@@ -154,7 +154,7 @@ def _finished(target: Store, tag: str) -> bool:
     return target.exists(f"{tag}/{layout.MANIFEST}")
 
 
-def _require_ours(target: Store, tag: str, files: dict[str, Any]) -> list[str]:
+def _require_ours(target: Store, tag: str, files: Files) -> list[str]:
     """What lies under the name of a version and is not part of it. Raises ``ReadbenchError`` if no release has such."""
     strangers = sorted(set(sizes(target, tag)) - set(files) - {layout.MANIFEST})
     for path in strangers:
@@ -176,13 +176,13 @@ def sizes(target: Store, place: str) -> dict[str, int]:
     return {posixpath.relpath(p, base): int(f["size"]) for p, f in target.fs.find(base, detail=True).items()}
 
 
-def damage(there: dict[str, int], files: dict[str, Any]) -> list[str]:
+def damage(there: dict[str, int], files: Files) -> list[str]:
     """What is wrong with the listed files, seen by name and size only."""
     wrong = [f"{path} is missing" for path in sorted(files.keys() - there.keys())]
-    return wrong + [f"{p} has another size" for p, f in sorted(files.items()) if there.get(p, f["bytes"]) != f["bytes"]]
+    return wrong + [f"{p} has another size" for p, f in sorted(files.items()) if there.get(p, f.bytes) != f.bytes]
 
 
-def require_whole(target: Store, tag: str, files: dict[str, Any]) -> None:
+def require_whole(target: Store, tag: str, files: Files) -> None:
     """Raises ``ReadbenchError`` where a published version lacks a listed file or has it in another size."""
     wrong = damage(sizes(target, tag), files)
     if wrong:
@@ -243,16 +243,24 @@ def _require_same(target: Store, own: bytes, tag: str) -> None:
         )
 
 
-def _same(target: Store, there: set[str], path: str, stated: dict[str, Any]) -> bool:
-    return path in there and target.size(path) == stated["bytes"] and target.sha256(path) == stated["sha256"]
+def _same(target: Store, there: set[str], path: str, stated: FileEntry) -> bool:
+    return path in there and target.size(path) == stated.bytes and target.sha256(path) == stated.sha256
 
 
 def _known(target: Store, before: str | None) -> dict[str, str]:
     """Files of the version before, by their bytes; what is damaged there is not taken from it."""
     if before is None:
         return {}
-    listed, there = target.read_json(f"{before}/{layout.MANIFEST}")["files"], sizes(target, before)
-    return {f["sha256"]: f"{before}/{path}" for path, f in listed.items() if there.get(path) == f["bytes"]}
+    listed, there = _listed(target, before), sizes(target, before)
+    return {f.sha256: f"{before}/{path}" for path, f in listed.items() if there.get(path) == f.bytes}
+
+
+def _listed(target: Store, tag: str) -> Files:
+    """The files of a version that is there; none where its manifest is not one of ours."""
+    try:
+        return manifest_in(target, tag).files
+    except ReadbenchError:
+        return {}
 
 
 def _send(source: Path, target: Store, path: str) -> None:

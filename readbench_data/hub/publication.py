@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub import folder as folders
 from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
@@ -23,10 +23,11 @@ from readbench_data.hub.pulling import to_compare
 from readbench_data.hub.standing import as_published
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
-from readbench_data.release import layout
-from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.card import Published
-from readbench_data.release.verify import verify
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
+from readbench_data.release.receipts import Receipt, keep_receipt, receipts
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 
 MINIATURES = "--allow-miniatures"
@@ -50,7 +51,7 @@ class Prepared:
     """A view that is ready, and what is known of it before anything is sent."""
 
     view: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     tag: str
     left_out: dict[str, str]
     before: str | None
@@ -95,7 +96,7 @@ def prepared(
     say("verifying the release")
     manifest = require_publishable(wish, data)
     left_out = withheld(manifest, sources, wish.with_unlicensed)
-    tag = check_tag(wish.tag or str(manifest["version"]))
+    tag = check_tag(wish.tag or manifest.version)
     with quiet(bars=False):
         tags = known_tags(wish, patience, say)
     before = previous(tags, tag)
@@ -116,36 +117,36 @@ def prepared(
             changes = Changes(before, words, log.read_text(encoding="utf-8") if log.is_file() else "")
             view = Path(temporary) / "view"
             made = make_view(wish.release, view, sources, left_out, address, changes)
-        report = verify(Store(str(view)))
+        report = verify_release(Store(str(view)))
         if not report.ok:
             raise ReadbenchError(f"what would be published is not sound ({report.problems[0]}): please report it")
         yield Prepared(view, made, tag, left_out, before, tuple(notes))
 
 
-def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
+def require_publishable(wish: Wish, data: Store) -> Manifest:
     """The manifest of a release that may be published. Raises ``ReadbenchError`` with what stands against it."""
-    report = verify(Store(str(wish.release.absolute())))
+    report = verify_release(Store(str(wish.release.absolute())))
     if not report.ok:
         more = f" ({len(report.problems) - 1} more)" if len(report.problems) > 1 else ""
         raise ReadbenchError(
             f"{wish.release}: {report.problems[0]}{more}: build it again; "
             "only a release that `readbench verify` accepts is published"
         )
-    manifest: dict[str, Any] = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    failed = {n: d.get("reason") for n, d in manifest["datasets"].items() if d["status"] == "failed"}
+    manifest = read_manifest(wish.release)
+    failed = {n: d.reason for n, d in manifest.datasets.items() if d.status == LaneStatus.FAILED}
     if failed:
         name = min(failed)
         raise ReadbenchError(f"{name} failed ({failed[name]}): a release with a failed dataset is not published")
-    small = sorted(n for n, d in manifest["datasets"].items() if d.get("origin") == "miniature")
+    small = sorted(n for n, d in manifest.datasets.items() if d.origin == OriginKind.MINIATURE)
     if small and wish.target.on_hub and not wish.allow_miniatures:
         raise ReadbenchError(
             f"{', '.join(small)} are miniatures, which are no READ-Bench data: build from original files, or publish "
             f"the preview with {MINIATURES}"
         )
-    receipt = receipts(data).get(manifest["version"])
-    if receipt is not None and receipt["content"] != release_content(manifest):
+    receipt = receipts(data).get(manifest.version)
+    if receipt is not None and receipt.content != manifest.content:
         raise ReadbenchError(
-            f"version {manifest['version']} is published ({receipt['target']}) with other content: a published version "
+            f"version {manifest.version} is published ({receipt.target}) with other content: a published version "
             "is never rewritten; build another with --version"
         )
     return manifest
@@ -184,45 +185,26 @@ def publish(
     patience: Patience | None = None,
     say: Callable[[str], None] = silent,
     bars: bool = False,
-) -> dict[str, Any]:
-    """Publish a prepared view and keep the receipt in the data root; the receipt, with ``unchanged``."""
+) -> tuple[Receipt, bool]:
+    """Publish a prepared view and keep its receipt in the data root; the receipt, and whether it was there already."""
     commit = None
     if wish.target.on_hub:
         with quiet(bars):
             hub = Hub(wish.target.name, wish.endpoint)
-            outcome = Publisher(hub, ready.view, ready.tag, wish.private, patience, say).publish()
-        commit, unchanged = outcome.commit, outcome.unchanged
+            done = Publisher(hub, ready.view, ready.tag, wish.private, patience, say).publish()
+        commit, unchanged = done.commit, done.unchanged
     else:
         store = open_target(wish.target, wish.endpoint)
         with reached(store, "publishing"):
             unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, say)
-    release = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    receipt = {
-        "version": release["version"],
-        "target": f"{wish.target.name}@{ready.tag}",
-        "commit": commit,
-        "content": release_content(release),
-        "published_content": release_content(ready.manifest),
-        "left_out": sorted(ready.left_out),
-    }
+    release = read_manifest(wish.release)
+    receipt = Receipt(
+        version=release.version,
+        target=f"{wish.target.name}@{ready.tag}",
+        commit=commit,
+        content=release.content,
+        published_content=ready.manifest.content,
+        left_out=tuple(sorted(ready.left_out)),
+    )
     keep_receipt(data, receipt)
-    return {**receipt, "unchanged": unchanged}
-
-
-def receipts(data: Store) -> dict[str, Any]:
-    """Receipts of what was published from this data root, by version."""
-    kept: dict[str, Any] = data.read_json(RECEIPTS) if data.exists(RECEIPTS) else {}
-    return kept
-
-
-def keep_receipt(data: Store, receipt: dict[str, Any]) -> None:
-    """Make a version final: builds with other content are refused from now on. Further targets are listed beside."""
-    kept = receipts(data)
-    first = kept.get(receipt["version"])
-    if first is None:
-        kept[receipt["version"]] = receipt
-    elif receipt["target"] not in (first["target"], *first.get("also", [])):
-        kept[receipt["version"]] = {**first, "also": [*first.get("also", []), receipt["target"]]}
-    else:
-        return
-    data.write_json(RECEIPTS, kept)
+    return receipt, unchanged

@@ -12,19 +12,19 @@ repository are left alone; files of the version before that are no longer part o
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub.attempts import patiently, silent
-from readbench_data.hub.client import Hub, RemoteFile
+from readbench_data.hub.client import CommittedFile, Hub
 from readbench_data.hub.patience import Patience
 from readbench_data.release import layout
-from readbench_data.release.build import release_content
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class LocalFile:
     bytes: int
     sha256: str
 
-    def same_as(self, remote: RemoteFile | None) -> bool:
+    def same_as(self, remote: CommittedFile | None) -> bool:
         """Whether the repository holds these bytes under this name already."""
         if remote is None or remote.bytes != self.bytes:
             return False
@@ -50,11 +50,9 @@ def git_blob(path: Path) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def local_files(folder: Path, manifest: dict[str, Any]) -> dict[str, LocalFile]:
+def local_files(folder: Path, manifest: Manifest) -> dict[str, LocalFile]:
     """Everything a release consists of, its manifest included, by path in the repository."""
-    files = {
-        path: LocalFile(folder / path, stated["bytes"], stated["sha256"]) for path, stated in manifest["files"].items()
-    }
+    files = {path: LocalFile(folder / path, stated.bytes, stated.sha256) for path, stated in manifest.files.items()}
     own = (folder / layout.MANIFEST).read_bytes()
     files[layout.MANIFEST] = LocalFile(folder / layout.MANIFEST, len(own), hashlib.sha256(own).hexdigest())
     return files
@@ -78,7 +76,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PublishResult:
     """``commit``: what the tag points to. ``unchanged``: nothing had to be done."""
 
     commit: str
@@ -99,21 +97,21 @@ class Publisher:
     ) -> None:
         self.hub, self.tag, self.private, self.say = hub, tag, private, say
         self.patience = patience or Patience()
-        manifest = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
+        manifest = read_manifest(folder)
         self.files = local_files(folder, manifest)
-        self.content = release_content(manifest)
+        self.content = manifest.content
         self.title = f"Release {tag} ({self.content[:16]})"
 
     def plan(self) -> Plan:
         """Look, without changing anything."""
         return self._patiently(self._look)
 
-    def publish(self) -> Outcome:
+    def publish(self) -> PublishResult:
         """Do what is to be done. Raises ``ReadbenchError``: refused, not allowed, or given up after many tries."""
         worked = False
         while self._patiently(self._step):
             worked = True
-        return Outcome(self._patiently(lambda: self.hub.commit_id(self.tag)), unchanged=not worked)
+        return PublishResult(self._patiently(lambda: self.hub.commit_id(self.tag)), unchanged=not worked)
 
     def _step(self) -> bool:
         """Look and do the next thing; False where nothing is left to do."""
@@ -161,10 +159,10 @@ class Publisher:
             return Plan("tag", refs.head, refs.head, unchanged=len(self.files))
         return Plan("commit", refs.head, None, add, delete, len(self.files) - len(add))
 
-    def _missing(self, tree: dict[str, RemoteFile]) -> dict[str, LocalFile]:
+    def _missing(self, tree: dict[str, CommittedFile]) -> dict[str, LocalFile]:
         return {path: file for path, file in self.files.items() if not file.same_as(tree.get(path))}
 
-    def _outdated(self, head: str, tree: dict[str, RemoteFile]) -> tuple[str, ...]:
+    def _outdated(self, head: str, tree: dict[str, CommittedFile]) -> tuple[str, ...]:
         """Files of the release at the head that this one does not hold."""
         strangers = sorted(set(tree) - set(self.files) - {".gitattributes"})
         if not strangers or layout.MANIFEST not in tree:
@@ -172,8 +170,8 @@ class Publisher:
         with tempfile.TemporaryDirectory(prefix="readbench-head-") as folder:
             self.hub.fetch(head, [layout.MANIFEST], Path(folder))
             try:
-                listed = json.loads((Path(folder) / layout.MANIFEST).read_text(encoding="utf-8"))["files"]
-            except (ValueError, KeyError, TypeError):
+                listed = read_manifest(Path(folder)).files
+            except ReadbenchError:
                 return ()  # a manifest that is not ours lists nothing of ours
         return tuple(path for path in strangers if path in listed)
 

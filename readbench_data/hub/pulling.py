@@ -11,7 +11,6 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -23,8 +22,8 @@ from readbench_data.hub.folder import require_whole, sizes
 from readbench_data.hub.patience import Patience, status_of, told
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.release import layout
-from readbench_data.release.verify import verify
-from readbench_data.release.verify.manifest import require_manifest
+from readbench_data.release.manifest import FileEntry, parse_manifest
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 
 BLOCK = 4 << 20
@@ -59,16 +58,16 @@ def _kept_before(cache: Path, target: Target, tag: str) -> Path:
 def _differing(folder: Path, pool: bool = True) -> set[str] | None:
     """Files of a kept release that are not what its manifest lists, or not listed; None where there is no manifest."""
     try:
-        files = _listed(folder / layout.MANIFEST, str(folder))["files"]
+        files = _listed(folder / layout.MANIFEST, str(folder))
     except ReadbenchError:
         return None
     wanted = {path: f for path, f in files.items() if pool or POOL not in path}
     store = Store(str(folder))
     there = sizes(store, "")
     there.pop(layout.MANIFEST)
-    wrong = {path for path, f in wanted.items() if there.get(path) != f["bytes"]} | (there.keys() - files.keys())
-    if sum(f["bytes"] for f in wanted.values()) <= HASHED:
-        wrong |= {path for path in wanted.keys() - wrong if store.sha256(path) != wanted[path]["sha256"]}
+    wrong = {path for path, f in wanted.items() if there.get(path) != f.bytes} | (there.keys() - files.keys())
+    if sum(f.bytes for f in wanted.values()) <= HASHED:
+        wrong |= {path for path in wanted.keys() - wrong if store.sha256(path) != wanted[path].sha256}
     return wrong
 
 
@@ -117,7 +116,7 @@ def pull(
         else:
             _fetch_from_store(open_target(target, endpoint), tag, staging)
         say(f"verifying {target.name}@{tag}")
-        report = verify(Store(str(staging)))
+        report = verify_release(Store(str(staging)))
         if not report.ok:
             shutil.rmtree(staging)
             raise ReadbenchError(
@@ -165,9 +164,9 @@ def fetch_from_hub(
         try:
             commit = hub.commit_id(tag)
             hub.fetch(commit, [layout.MANIFEST], folder)
-            listed = _listed(folder / layout.MANIFEST, f"{hub.repository}@{tag}")["files"]
+            listed = _listed(folder / layout.MANIFEST, f"{hub.repository}@{tag}")
             wanted = [path for path in listed if pool or POOL not in path]
-            say(f"fetching {len(wanted)} files ({sum(listed[p]['bytes'] for p in wanted) / 1e6:.1f} MB)")
+            say(f"fetching {len(wanted)} files ({sum(listed[p].bytes for p in wanted) / 1e6:.1f} MB)")
             hub.fetch(commit, wanted, folder)
         except Exception as error:
             if status_of(error) == 404:
@@ -191,12 +190,12 @@ def _broken_download(error: Exception) -> bool:
     return isinstance(error, LocalEntryNotFoundError) or "Consistency check failed" in str(error)
 
 
-def _listed(manifest: Path, name: str) -> dict[str, Any]:
+def _listed(manifest: Path, name: str) -> dict[str, FileEntry]:
     try:
         found = json.loads(manifest.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ReadbenchError(f"{name}: it has no {layout.MANIFEST} of a release, so it is none") from error
-    return require_manifest(found, f"{name}: {layout.MANIFEST}")
+    return parse_manifest(found, f"{name}: {layout.MANIFEST}").files
 
 
 def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -> None:
@@ -205,7 +204,7 @@ def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -
             raise ReadbenchError(f"{store.root}: there is no version {tag}")
         folder.mkdir(parents=True, exist_ok=True)
         (folder / layout.MANIFEST).write_bytes(store.read_bytes(f"{tag}/{layout.MANIFEST}"))
-        listed = _listed(folder / layout.MANIFEST, store.url(tag))["files"]
+        listed = _listed(folder / layout.MANIFEST, store.url(tag))
         wanted = {path: f for path, f in listed.items() if pool or POOL not in path}
         require_whole(store, tag, wanted)
         kept = Store(str(folder))
@@ -213,7 +212,7 @@ def _fetch_from_store(store: Store, tag: str, folder: Path, pool: bool = True) -
         for stranger in there.keys() - wanted.keys() - {layout.MANIFEST}:
             (folder / stranger).unlink()
         for path, stated in wanted.items():
-            if there.get(path) == stated["bytes"] and kept.sha256(path) == stated["sha256"]:
+            if there.get(path) == stated.bytes and kept.sha256(path) == stated.sha256:
                 continue
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -7,12 +7,11 @@ release is published again is therefore asked of everything else; its words are 
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+from readbench_data.errors import ReadbenchError
 from readbench_data.hub.address import Target
 from readbench_data.hub.attempts import patiently, silent
 from readbench_data.hub.client import Hub, quiet
@@ -20,6 +19,9 @@ from readbench_data.hub.patience import Patience
 from readbench_data.hub.stores import open_target, reached
 from readbench_data.hub.view import CHANGELOG
 from readbench_data.release import layout
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
+from readbench_data.store.records import JsonObject
 
 PROSE = (layout.CARD, CHANGELOG, layout.CROISSANT)
 """Files that are written anew for each target and each day, from all the others."""
@@ -29,11 +31,11 @@ def as_published(
     target: Target,
     tag: str,
     view: Path,
-    made: dict[str, Any],
+    made: Manifest,
     endpoint: str | None = None,
     patience: Patience | None = None,
     say: Callable[[str], None] = silent,
-) -> dict[str, Any] | None:
+) -> Manifest | None:
     """Give ``view`` (of manifest ``made``) the prose and the manifest of the published ``tag`` if all else is the same.
 
     The published manifest; None, and nothing changed, where anything else differs or what stands there is not whole.
@@ -42,21 +44,21 @@ def as_published(
         there = Path(temporary)
         _fetch(target, tag, there, endpoint, patience, say)
         try:
-            manifest: dict[str, Any] = json.loads((there / layout.MANIFEST).read_text(encoding="utf-8"))
+            manifest = read_manifest(there)
             if _without_prose(manifest) != _without_prose(made):
                 return None
-            prose = {path: (there / path).read_bytes() for path in PROSE if path in manifest["files"]}
-            if any(hashlib.sha256(text).hexdigest() != manifest["files"][p]["sha256"] for p, text in prose.items()):
+            prose = {path: (there / path).read_bytes() for path in PROSE if path in manifest.files}
+            if any(hashlib.sha256(text).hexdigest() != manifest.files[p].sha256 for p, text in prose.items()):
                 return None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (ReadbenchError, OSError):
             return None  # no manifest of ours, or its files are not there: it is other content
         for path, text in (prose | {layout.MANIFEST: (there / layout.MANIFEST).read_bytes()}).items():
             (view / path).write_bytes(text)
     return manifest
 
 
-def _without_prose(manifest: dict[str, Any]) -> dict[str, Any]:
-    return manifest | {"files": {path: f for path, f in manifest["files"].items() if path not in PROSE}}
+def _without_prose(manifest: Manifest) -> JsonObject:
+    return manifest.changed(files={path: f for path, f in manifest.files.items() if path not in PROSE}).to_json()
 
 
 def _fetch(

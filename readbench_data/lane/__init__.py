@@ -17,12 +17,13 @@ from readbench_data.lane.base import (
     Gate,
     Lane,
     Progress,
-    Record,
+    require,
 )
 from readbench_data.lane.stage_benchmark import benchmark
 from readbench_data.lane.stage_raw import raw
 from readbench_data.lane.stage_recordings import recordings
 from readbench_data.lane.stage_windows import load_index, windows
+from readbench_data.release.lane_records import BenchmarkRecord
 
 __all__ = [
     "CHANNELS",
@@ -35,17 +36,17 @@ __all__ = [
     "Gate",
     "Lane",
     "Progress",
-    "Record",
     "benchmark",
     "load_index",
     "raw",
     "recordings",
-    "run",
+    "require",
+    "run_lane",
     "windows",
 ]
 
 
-def run(lane: Lane) -> Record:
+def run_lane(lane: Lane) -> BenchmarkRecord:
     """All stages of a lane, without gates; for tests and scripts (the pipeline runs them as assets)."""
     raw(lane)
     recordings(lane)

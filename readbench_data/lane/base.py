@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -12,17 +12,21 @@ import pyarrow as pa
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.dataset.files import FileSet
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError
+from readbench_data.release.lane_records import CheckResult, LaneState
 from readbench_data.store.code_version import code_version
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.labeling import Rule
 
 Progress = Callable[[str], None]
-Record = dict[str, Any]
-Checks = list[Record]
+Checks = list[CheckResult]
 Gate = Callable[[pa.Table], Checks]
 AuditGate = Callable[[pl.DataFrame], Checks]
 """A gate looks at a stage's result before it is promoted: it returns what it saw, or raises."""
+
+R = TypeVar("R", bound=StageRecord)
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
@@ -68,28 +72,33 @@ class Lane:
     def stage(self, name: str) -> Stage:
         return Stage(self.store, self.name, name)
 
+    def state(self) -> LaneState:
+        """The state of the lane once all its stages are finished."""
+        keys = {name: require(self, name, StageRecord).key for name in STAGES}
+        return LaneState(status=LaneStatus.OK, reason=None, **keys)
+
     def version(self, stage: str) -> str:
         """Code version of a stage: the source's module, the stage's, and what they import."""
         return code_version(self.module, f"readbench_data.lane.stage_{stage}")
 
 
-def require(lane: Lane, name: str) -> Record:
+def require(lane: Lane, name: str, kind: type[R]) -> R:
     """The current result of an earlier stage."""
-    record = lane.stage(name).current()
+    record = lane.stage(name).current(kind)
     if record is None:
         raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
     return record
 
 
-def staged(lane: Lane, name: str, key: str, work: Callable[[str], Record]) -> Record:
+def staged(lane: Lane, name: str, key: str, kind: type[R], work: Callable[[str], R]) -> R:
     """Do a stage's work unless its key is done; what it writes counts only once ``done.json`` is there."""
     stage = lane.stage(name)
-    if (done := stage.done(key)) is not None:
+    if (done := stage.done(key, kind)) is not None:
         stage.point(key)
-        return {**done, "reused": True}
+        return done.changed(reused=True)
     place = stage.place(key)
     lane.store.remove(place)
-    return {**stage.finish(key, work(place)), "reused": False}
+    return stage.finish(key, work(place))
 
 
 def histogram(column: pl.Series) -> dict[str, int]:

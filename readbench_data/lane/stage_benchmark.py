@@ -10,38 +10,46 @@ from typing import Any
 import polars as pl
 
 from readbench_data.entry import NORMAL
-from readbench_data.lane.base import SHARD, AuditGate, Lane, Record, histogram, require, staged
+from readbench_data.lane.base import SHARD, AuditGate, Lane, histogram, require, staged
 from readbench_data.lane.stage_windows import load_index
 from readbench_data.recordings.shards import read_segments
 from readbench_data.release import layout
+from readbench_data.release.lane_records import (
+    BenchmarkRecord,
+    DatasetSettings,
+    RawRecord,
+    RuleSettings,
+    WrittenFile,
+    shared_settings,
+)
 from readbench_data.release.parquet import AUDIT_SCHEMA, Entry, Written, write_entries, write_table
 from readbench_data.release.pool import write_pool
 from readbench_data.selection.sampling import compose
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import digest
 from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 
 
-def benchmark(lane: Lane, gate: AuditGate | None = None) -> Record:
+def benchmark(lane: Lane, gate: AuditGate | None = None) -> BenchmarkRecord:
     """Split, draw, cut: queries, corpora and the audit table of every window.
 
     ``gate`` sees the audit table (as polars) and may raise: then nothing is promoted.
     """
-    before = require(lane, "windows")
+    before = require(lane, "windows", StageRecord)
     settings = lane.settings
-    shared = {k: v for k, v in lane.config.to_json().items() if k != "datasets"}
     key = digest(
         {
-            "windows": before["key"],
-            "config": shared,
+            "windows": before.key,
+            "config": shared_settings(lane.config).to_json(),
             "settings": settings.to_json(),
             "pool": lane.pool,
             "code": lane.version("benchmark"),
         }
     )
-    return staged(lane, "benchmark", key, lambda place: _write_benchmark(lane, before, place, gate))
+    return staged(lane, "benchmark", key, BenchmarkRecord, lambda place: _write_benchmark(lane, place, gate))
 
 
-def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | None) -> Record:
+def _write_benchmark(lane: Lane, place: str, gate: AuditGate | None) -> BenchmarkRecord:
     index = load_index(lane)
     composition = compose(index.filter(pl.col("class_label").is_not_null()), lane.config, lane.settings)
     audit = _audit_frame(index, composition.windows)
@@ -67,19 +75,19 @@ def _write_benchmark(lane: Lane, before: Record, place: str, gate: AuditGate | N
     table = audit.to_arrow().cast(AUDIT_SCHEMA)
     with lane.store.open_write(f"{place}/audit.parquet") as stream:
         written[layout.audit(lane.name)] = write_table(stream, table)
-    return {
-        "raw": require(lane, "raw"),
-        "settings": lane.settings.to_json(),
-        "config": {k: v for k, v in lane.config.to_json().items() if k != "datasets"},
-        "rule": asdict(lane.rule),
-        "files": {path: asdict(w) for path, w in written.items()},
-        "wanted_normals": {str(k): v for k, v in composition.wanted.items()},
-        "shortfall": {str(k): v for k, v in composition.shortfall.items()},
-        "without_query": composition.without_query,
-        "outcomes": histogram(audit["outcome"]),
-        "reasons": histogram(audit["reason"]),
-        "checks": checks,
-    }
+    return BenchmarkRecord(
+        raw=require(lane, "raw", RawRecord),
+        settings=DatasetSettings.parse(lane.settings.to_json()),
+        config=shared_settings(lane.config),
+        rule=RuleSettings(**asdict(lane.rule)),
+        files={path: WrittenFile(**asdict(w)) for path, w in written.items()},
+        wanted_normals={str(k): v for k, v in composition.wanted.items()},
+        shortfall={str(k): v for k, v in composition.shortfall.items()},
+        without_query=composition.without_query,
+        outcomes=histogram(audit["outcome"]),
+        reasons=histogram(audit["reason"]),
+        checks=tuple(checks),
+    )
 
 
 def _audit_frame(index: pl.DataFrame, drawn: pl.DataFrame) -> pl.DataFrame:
@@ -111,7 +119,7 @@ def _stream_entries(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> Iter
     groups: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for row in wanted.iter_rows(named=True):
         groups.setdefault((row["recording_id"], row["segment"]), []).append(row)
-    shard = f"{lane.stage('recordings').place(require(lane, 'recordings')['key'])}/{SHARD}"
+    shard = f"{lane.stage('recordings').place(require(lane, 'recordings', StageRecord).key)}/{SHARD}"
     with lane.store.open_read(shard) as stream:
         for segment in read_segments(stream, set(groups)):
             for row in sorted(groups[segment.recording_id, segment.number], key=lambda r: r["start"]):

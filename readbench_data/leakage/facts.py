@@ -6,11 +6,11 @@ computed from the published values of the drawn windows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -22,13 +22,17 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.lane import INDEX, SHARD, Lane
 from readbench_data.recordings.shards import read_segments
 from readbench_data.release import layout
+from readbench_data.release.lane_records import BenchmarkRecord
+from readbench_data.release.manifest import Manifest
 from readbench_data.release.reading import iter_entries, read_audit
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.fingerprint import SKETCH_SIZE, fingerprint
 from readbench_data.windows.outcomes import SELECTED
 
-Windows = dict[str, np.ndarray]
+WindowValues = dict[str, np.ndarray]
 """Values [T][C] by entry_id."""
+
+Schema = dict[str, pl.DataType | type[pl.DataType]]
 
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
@@ -48,7 +52,7 @@ class Facts:
     dataset: str
     windows: pl.DataFrame
     sketches: np.ndarray
-    values: Callable[[Iterable[str]], Windows]
+    values: Callable[[Iterable[str]], WindowValues]
 
     def only(self, chosen: pl.Series) -> Facts:
         """The facts of the windows where a Boolean series is true."""
@@ -72,7 +76,7 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
             parts.append(pl.DataFrame(chosen.drop_columns("sketch")))
             flat = chosen["sketch"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             rows.append(flat.reshape(-1, SKETCH_SIZE))
-    schema: dict[str, Any] = dict.fromkeys(("entry_id", "shape_hash", "constant_mask"), pl.String)
+    schema: Schema = dict.fromkeys(("entry_id", "shape_hash", "constant_mask"), pl.String)
     hashed = pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "channels": pl.List(pl.String)})
     frame = (
         audit.select(AUDITED)
@@ -90,12 +94,12 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
     frame = frame.drop("at")
     places = frame.select("entry_id", "recording_id", "segment", "start", "stop")
 
-    def values(ids: Iterable[str]) -> Windows:
+    def values(ids: Iterable[str]) -> WindowValues:
         asked = places.filter(pl.col("entry_id").is_in(list(ids)))
         groups: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
         for name, recording, segment, start, stop in asked.iter_rows():
             groups.setdefault((recording, segment), []).append((name, start, stop))
-        found: Windows = {}
+        found: WindowValues = {}
         if groups and segments is not None:
             with segments() as stream:
                 for piece in read_segments(stream, set(groups)):
@@ -117,7 +121,7 @@ def from_release(release: Path, dataset: str) -> Facts:
                 frame, sketch = _hash_entries(table)
                 parts.append(frame)
                 sketches.append(sketch)
-    schema: dict[str, Any] = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
+    schema: Schema = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
     hashed = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
     hashed = hashed.with_row_index("at").unique("entry_id", keep="first", maintain_order=True)
     frame = audit.join(hashed, on="entry_id", how="left", maintain_order="left").with_columns(own_unit="unit")
@@ -126,15 +130,15 @@ def from_release(release: Path, dataset: str) -> Facts:
     if parts:
         rows[there] = np.concatenate(sketches)[frame["at"].drop_nulls().to_numpy()]
 
-    def values(ids: Iterable[str]) -> Windows:
+    def values(ids: Iterable[str]) -> WindowValues:
         return read_values(release, dataset, ids)
 
     return Facts(dataset, frame.drop("at"), rows, values)
 
 
-def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
+def read_values(release: Path, dataset: str, ids: Iterable[str]) -> WindowValues:
     """Published values of the given entries; those that are in no file are left out."""
-    wanted, found = set(ids), Windows()
+    wanted, found = set(ids), WindowValues()
     for file in (layout.QUERIES, *layout.corpus_files(20)):
         path = layout.data(dataset, file)
         if (release / path).is_file() and wanted - set(found):
@@ -189,7 +193,7 @@ def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) ->
     """From the current lane of a dataset in a data root."""
     stages = {name: Stage(store, dataset, name) for name in ("recordings", "windows", "benchmark")}
     done = {name: stage.current() for name, stage in stages.items()}
-    place = {name: stages[name].place(record["key"]) for name, record in done.items() if record is not None}
+    place = {name: stages[name].place(record.key) for name, record in done.items() if record is not None}
     missing = [name for name in ("recordings", "windows") if name not in place]
     if missing or (audit is None and "benchmark" not in place):
         raise ReadbenchError(f"{dataset} is not built here: run `readbench build --dataset {dataset}`")
@@ -201,11 +205,11 @@ def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) ->
         return from_index(dataset, stream, audit, lambda: store.open_read(shard))
 
 
-def is_current(store: Store, manifest: Mapping[str, Any], dataset: str) -> bool:
+def is_current(store: Store, manifest: Manifest, dataset: str) -> bool:
     """Whether the current lane of a data root is the one that a release was made from."""
-    stages = [Stage(store, dataset, name).current() for name in ("recordings", "windows", "benchmark")]
-    if any(record is None for record in stages) or stages[-1] is None:
+    before = [Stage(store, dataset, name).current() for name in ("recordings", "windows")]
+    benchmark = Stage(store, dataset, "benchmark").current(BenchmarkRecord)
+    if benchmark is None or any(record is None for record in before):
         return False
-    audit = layout.audit(dataset)
-    built, stated = (files.get(audit, {}) for files in (stages[-1]["files"], manifest["files"]))
-    return bool(built) and built.get("content_sha256") == stated.get("content_sha256")
+    built, stated = (files.get(layout.audit(dataset)) for files in (benchmark.files, manifest.files))
+    return built is not None and stated is not None and built.content_sha256 == stated.content_sha256

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import yaml
 
@@ -17,8 +16,10 @@ from readbench_data.release import card_parts as parts
 from readbench_data.release import layout
 from readbench_data.release.card_code import loading
 from readbench_data.release.card_parts import licence_note
-from readbench_data.release.composition import COLUMNS, table_rows
+from readbench_data.release.composition import COLUMNS, ReleaseComposition, table_rows
 from readbench_data.release.licences import overall
+from readbench_data.release.manifest import Manifest
+from readbench_data.store.records import JsonObject
 
 __all__ = ["Published", "card", "configs", "licence_note"]
 
@@ -47,47 +48,45 @@ class Published:
 
 
 def card(
-    manifest: Mapping[str, Any],
-    composition: Mapping[str, Any],
+    manifest: Manifest,
+    composition: ReleaseComposition,
     sources: Mapping[str, Source],
     published: Published | None = None,
     since: tuple[str, str] | None = None,
 ) -> str:
-    """The whole card. ``manifest`` needs ``version``, ``config``, ``datasets`` and ``files``.
+    """The whole card.
 
     ``published``: where it will be read, for the code; without it the code reads the folder the card lies in.
     ``since``: the version before and, in words, what has changed since.
     """
-    present = [n for n, d in manifest["datasets"].items() if d["status"] == "ok"]
+    present = list(manifest.built)
     return (
         "---\n"
         + _front_matter(manifest, sources, present)
         + "---\n"
         + "\n".join(
-            _body(manifest, composition, sources, present, published or Published(None, manifest["version"]), since)
+            _body(manifest, composition, sources, present, published or Published(None, manifest.version), since)
         )
     )
 
 
-def configs(files: Mapping[str, Any], datasets: Mapping[str, Any]) -> list[dict[str, Any]]:
+def configs(manifest: Manifest) -> list[JsonObject]:
     """One config a dataset with a split for the queries and for each corpus; absent files are not listed."""
     out = []
-    for name, dataset in sorted(datasets.items()):
-        if dataset["status"] != "ok":
-            continue
+    for name in sorted(manifest.built):
         parts = []
         for split, members in layout.splits().items():
-            paths = [p for p in (layout.data(name, m) for m in members) if p in files]
+            paths = [p for p in (layout.data(name, m) for m in members) if p in manifest.files]
             if paths:
                 parts.append({"split": split, "path": paths})
         out.append({"config_name": name, "data_files": parts})
     return out
 
 
-def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: list[str]) -> str:
-    rows = sum(f["rows"] for path, f in manifest["files"].items() if path.startswith("data/"))
+def _front_matter(manifest: Manifest, sources: Mapping[str, Source], present: list[str]) -> str:
+    rows = sum(f.rows or 0 for path, f in manifest.files.items() if path.startswith("data/"))
     licence = overall({name: sources[name].licence for name in present})
-    front: dict[str, Any] = {"pretty_name": "READ-Bench (rebuilt)", "license": licence.identifier}
+    front: JsonObject = {"pretty_name": "READ-Bench (rebuilt)", "license": licence.identifier}
     if licence.identifier == "other":
         front |= {"license_name": "each-part-its-own", "license_link": "README.md#licences"}
     front |= {
@@ -103,7 +102,7 @@ def _front_matter(manifest: Mapping[str, Any], sources: Mapping[str, Source], pr
             "croissant",
         ],
         "size_categories": [_size_category(rows)],
-        "configs": configs(manifest["files"], manifest["datasets"]),
+        "configs": configs(manifest),
     }
     return yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
 
@@ -114,17 +113,17 @@ def _size_category(rows: int) -> str:
 
 
 def _body(
-    manifest: Mapping[str, Any],
-    composition: Mapping[str, Any],
+    manifest: Manifest,
+    composition: ReleaseComposition,
     sources: Mapping[str, Source],
     present: list[str],
     published: Published,
     since: tuple[str, str] | None,
 ) -> list[str]:
-    small = [n for n in present if manifest["datasets"][n]["origin"] == "miniature"]
+    small = [n for n in present if manifest.built[n].miniature]
     lines = [MINIATURE_WARNING.format(names=", ".join(small)), ""] if small else []
     lines += [
-        f"# READ-Bench, rebuilt: version {manifest['version']}",
+        f"# READ-Bench, rebuilt: version {manifest.version}",
         "",
         "A machine misbehaves; which past cases were the same fault? For each query window the corpus is ranked; "
         "an entry is relevant if and only if it has the query's fault type (`class_label`), whatever its shape. "
@@ -138,7 +137,7 @@ def _body(
         "",
         "Below each dataset stands the row that the paper prints, to compare with; it enters nothing.",
         "",
-        *parts.table(["dataset", "data", *COLUMNS], table_rows(dict(composition))),
+        *parts.table(["dataset", "data", *COLUMNS], table_rows(composition)),
         "",
         *parts.remarks(manifest, composition),
         *parts.labels(manifest, sources, present),

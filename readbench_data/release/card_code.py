@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from readbench_data.release import layout
+from readbench_data.release.manifest import Manifest
 
 Lines = list[str]
 
 
-def loading(manifest: Mapping[str, Any], present: Sequence[str], repository: str | None, tag: str) -> Lines:
+def loading(manifest: Manifest, present: Sequence[str], repository: str | None, tag: str) -> Lines:
     """Code that loads one dataset in four ways: every block runs as it stands, in the order given."""
     if not present:
         return ["This release holds no dataset.", ""]
-    name = next((n for n in present if layout.data(n, layout.QUERIES) in manifest["files"]), present[0])
-    split = "queries" if layout.data(name, layout.QUERIES) in manifest["files"] else "corpus_p00"
+    name = next((n for n in present if layout.data(n, layout.QUERIES) in manifest.files), present[0])
+    split = "queries" if layout.data(name, layout.QUERIES) in manifest.files else "corpus_p00"
     file = layout.data(name, layout.splits()[split][0])
     revision = f', revision="{tag}"' if repository else ""
     place = f'"{repository}"' if repository else "here"
@@ -90,7 +90,7 @@ def _code(*lines: str) -> Lines:
     return ["```python", *lines, "```", ""]
 
 
-def largest(manifest: Mapping[str, Any], dataset: str) -> str:
+def largest(manifest: Manifest, dataset: str) -> str:
     """The split with the most Normal windows that a dataset has."""
-    normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest["files"]]
+    normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest.files]
     return f"corpus_p{max(normal, default=0):02d}"

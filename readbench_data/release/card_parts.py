@@ -8,10 +8,12 @@ from typing import Any
 from readbench_data.dataset.config import OURS, RECOVERED, BenchmarkConfig
 from readbench_data.dataset.label_docs import RULES, SHARED_MARKS
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.release import layout
-from readbench_data.release.composition import state
+from readbench_data.release.composition import BuiltRow, ComposedDataset, ReleaseComposition, state
 from readbench_data.release.croissant import FIELDS
 from readbench_data.release.licences import overall
+from readbench_data.release.manifest import BuiltDataset, Manifest
 
 Lines = list[str]
 
@@ -62,19 +64,19 @@ def columns() -> Lines:
     return ["## Columns", "", *table(["column", "type", "meaning"], rows), ""]
 
 
-def remarks(manifest: Mapping[str, Any], composition: Mapping[str, Any]) -> Lines:
+def remarks(manifest: Manifest, composition: ReleaseComposition) -> Lines:
     """How to read the table, and the known limits of each dataset."""
     lines = ["- rel/q: mean number of corpus entries of a query's class.", _IMBALANCE, "", "## Known limits", ""]
     start = len(lines)
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] not in ("ok", "not_selected"):
-            lines.append(f"- **{name}: {dataset['status'].replace('_', ' ')}**. {_sentence(dataset['reason'])}")
-    left = [n for n, d in manifest["datasets"].items() if d["status"] == "not_selected"]
+    for name, entry in manifest.datasets.items():
+        if entry.status not in (LaneStatus.OK, LaneStatus.NOT_SELECTED):
+            lines.append(f"- **{name}: {entry.status.words}**. {_sentence(entry.reason)}")
+    left = [n for n, d in manifest.datasets.items() if d.status == LaneStatus.NOT_SELECTED]
     if left:
         lines.append(f"- Not selected for this build: {', '.join(left)}.")
-    for name, dataset in composition["datasets"].items():
-        if dataset["status"] == "ok":
-            lines += _limits(name, dataset, manifest["datasets"][name])
+    for name, dataset in composition.datasets.items():
+        if dataset.status == LaneStatus.OK and dataset.built is not None:
+            lines += _limits(name, dataset, dataset.built, manifest.built[name])
     if len(lines) == start:
         lines.append("- None is known beside the choices below.")
     return [*lines, ""]
@@ -83,39 +85,39 @@ def remarks(manifest: Mapping[str, Any], composition: Mapping[str, Any]) -> Line
 _IMBALANCE = "- imbalance: size of the largest over the smallest corpus class."
 
 
-def _limits(name: str, dataset: Mapping[str, Any], described: Mapping[str, Any]) -> Lines:
+def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: BuiltDataset) -> Lines:
     lines = []
-    if described["partial"]:
-        lines.append(f"- {name} is partial: {described['partial_note']}.")
-    if not dataset["built"]["queries"]:
-        why = "no fault window is in its data" if not dataset["built"]["classes"] else "no class lies in two units"
+    if described.partial:
+        lines.append(f"- {name} is partial: {described.partial_note}.")
+    if not built.queries:
+        why = "no fault window is in its data" if not built.classes else "no class lies in two units"
         lines.append(f"- {name} has no query: {why}.")
-    if dataset["built"]["same_at_all_levels"]:
+    if built.same_at_all_levels:
         lines.append(f"- {name} has no Normal window: its corpus is the same at all three levels.")
-    short = {rho: n for rho, n in dataset["shortfall"].items() if n and not dataset["built"]["same_at_all_levels"]}
+    short = {rho: n for rho, n in dataset.shortfall.items() if n and not built.same_at_all_levels}
     if short:
         missing = ", ".join(f"{n} at {rho} %" for rho, n in short.items())
         lines.append(f"- {name} has too few Normal windows on the corpus side: {missing} are missing.")
-    if dataset["without_query"]:
-        classes = ", ".join(list(dataset["without_query"])[:8])
-        more = len(dataset["without_query"]) - 8
+    if dataset.without_query:
+        classes = ", ".join(list(dataset.without_query)[:8])
+        more = len(dataset.without_query) - 8
         lines.append(f"- {name}: classes without a query: {classes}{f' and {more} more' if more > 0 else ''}.")
     return lines
 
 
-def labels(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
+def labels(manifest: Manifest, sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
     """The rule that gives each dataset's windows their class, and where its proof lies."""
     rows = [
         [
             name,
-            f"`{manifest['datasets'][name]['rule']['name']}`",
+            f"`{manifest.built[name].rule.name}`",
             sources[name].evidence,
             sources[name].unit,
             f"[`{layout.audit(name)}`]({layout.audit(name)})",
         ]
         for name in present
     ]
-    used = sorted({manifest["datasets"][name]["rule"]["name"] for name in present})
+    used = sorted({manifest.built[name].rule.name for name in present})
     return [
         "## How a window gets its label",
         "",
@@ -130,9 +132,9 @@ def labels(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: 
     ]
 
 
-def choices(manifest: Mapping[str, Any], sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
+def choices(manifest: Manifest, sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
     """What is not known of the original benchmark, and what this project chose."""
-    config = manifest["config"]
+    config = manifest.config
     rows = [
         [f"`{name}`", _value(config[name]), _whose(name, config[name], mark), meaning]
         for name, (mark, meaning) in SHARED_MARKS.items()
@@ -185,7 +187,7 @@ def licences(sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
     ]
 
 
-def versions(manifest: Mapping[str, Any], since: tuple[str, str] | None) -> Lines:
+def versions(manifest: Manifest, since: tuple[str, str] | None) -> Lines:
     """This version, what it is made with, and what has changed since the one before."""
     lines = [
         "## Versions",
@@ -193,7 +195,7 @@ def versions(manifest: Mapping[str, Any], since: tuple[str, str] | None) -> Line
         "Labels or windows changed: major. Datasets or entries added: minor. Card or metadata: patch. A published "
         "version never changes.",
         "",
-        f"- version {manifest['version']}, seed {manifest['seed']}, configuration `{manifest['config_hash'][:12]}`",
+        f"- version {manifest.version}, seed {manifest.seed}, configuration `{(manifest.config_hash or '')[:12]}`",
         "- `manifest.json`: settings, code version, original files with their checksums, and every file of this "
         "release with its checksum and a hash of its content; `readbench verify` checks them",
         "",
@@ -203,7 +205,7 @@ def versions(manifest: Mapping[str, Any], since: tuple[str, str] | None) -> Line
     return lines
 
 
-def licence_note(name: str, source: Source, dataset: Mapping[str, Any]) -> str:
+def licence_note(name: str, source: Source, dataset: BuiltDataset) -> str:
     """The licence note of one dataset, ``licenses/<dataset>.md``."""
     licence = source.licence
     note = f". {_sentence(licence.note)}" if licence.note else ""
@@ -214,7 +216,7 @@ def licence_note(name: str, source: Source, dataset: Mapping[str, Any]) -> str:
             f"- Source: {source.homepage}",
             f"- Licence: {licence.name} ({licence.url})",
             f"- Redistribution: {may(source)}{note}",
-            f"- Data in this release: {state(dict(dataset))}",
+            f"- Data in this release: {state(dataset)}",
             f"- Changes made: {changes(source)}",
             "",
             "## Citation",

@@ -7,15 +7,16 @@ same bytes are true in a folder and on the Hub. A corpus is the record sets that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.licences import overall
+from readbench_data.release.manifest import FileEntry, Manifest
+from readbench_data.store.records import JsonObject
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 
-CONTEXT: dict[str, Any] = {
+CONTEXT: JsonObject = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "arrayShape": "cr:arrayShape",
@@ -79,12 +80,12 @@ CITE = (
 )
 
 
-def croissant(manifest: Mapping[str, Any], sources: Mapping[str, Source]) -> dict[str, Any]:
-    """The description as JSON-LD. ``manifest`` needs ``version``, ``datasets`` and ``files``."""
-    present = sorted(n for n, d in manifest["datasets"].items() if d["status"] == "ok")
+def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
+    """The description as JSON-LD."""
+    present = sorted(manifest.built)
     parts = {name: sources[name].licence for name in present}
-    entries = [p for p in sorted(manifest["files"]) if p.startswith("data/")]
-    small = [n for n in present if manifest["datasets"][n]["origin"] == "miniature"]
+    entries = [p for p in sorted(manifest.files) if p.startswith("data/")]
+    small = [n for n in present if manifest.built[n].miniature]
     about = (
         "Windows of multichannel time series with the fault they show: queries, and corpora of past cases at 0, 10 "
         "and 20 % Normal. An independent rebuild of READ-Bench from its public sources."
@@ -99,28 +100,28 @@ def croissant(manifest: Mapping[str, Any], sources: Mapping[str, Source]) -> dic
         "conformsTo": VERSION,
         "citeAs": CITE,
         "url": "https://arxiv.org/abs/2609.32123",
-        "version": manifest["version"],
+        "version": manifest.version,
         "license": sorted({licence.url for licence in parts.values()}),
         "keywords": ["time series", "anomaly", "fault diagnosis", "retrieval", "root cause analysis"],
         "conditionsOfAccess": overall(parts).reason if parts else "it holds no dataset",
-        "distribution": [_file_object(path, manifest["files"][path]) for path in entries],
+        "distribution": [_file_object(path, manifest.files[path]) for path in entries],
         "recordSet": [_record_set(path) for path in entries],
     }
 
 
-def _file_object(path: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+def _file_object(path: str, stated: FileEntry) -> JsonObject:
     return {
         "@type": "cr:FileObject",
         "@id": path,
         "name": path,
         "contentUrl": path,
-        "contentSize": f"{stated['bytes']} B",
+        "contentSize": f"{stated.bytes} B",
         "encodingFormat": "application/x-parquet",
-        "sha256": stated["sha256"],
+        "sha256": stated.sha256,
     }
 
 
-def _record_set(path: str) -> dict[str, Any]:
+def _record_set(path: str) -> JsonObject:
     _, dataset, rest = path.split("/", 2)
     name = f"{dataset}/{rest.removesuffix('.parquet')}"
     splits = [split for split, members in layout.splits().items() if rest in members]
@@ -135,8 +136,8 @@ def _record_set(path: str) -> dict[str, Any]:
     }
 
 
-def _field(record_set: str, path: str, column: str, kind: str, shape: str | None, meaning: str) -> dict[str, Any]:
-    made: dict[str, Any] = {
+def _field(record_set: str, path: str, column: str, kind: str, shape: str | None, meaning: str) -> JsonObject:
+    made: JsonObject = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column}",
         "name": column,

@@ -17,15 +17,18 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, TypeVar, overload
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.store.exchange import exchange
+from readbench_data.store.records import JsonObject, StageRecord
 
 _BLOCK = 4 << 20
+
+R = TypeVar("R", bound=StageRecord)
 
 PASSING = (".building-", ".replaced-", ".publishing-")
 """How the names of folders begin that a run makes on its way, beside the final ones."""
@@ -46,7 +49,7 @@ class Store:
     """Files below a root. Paths are relative and use ``/``."""
 
     root: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
     @property
     def _located(self) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -176,7 +179,7 @@ def _protocols(fs: fsspec.AbstractFileSystem) -> tuple[str, ...]:
     return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 
-def sweep(store: Store) -> None:
+def remove_leftovers(store: Store) -> None:
     """Remove what killed runs left under passing names. Only while nobody else writes in this data root."""
     if not store.is_local:
         return
@@ -210,9 +213,20 @@ def _explained(url: str) -> Iterator[None]:
         raise
 
 
+def damaged_record(store: Store, path: str, lane: str, error: ValueError) -> ReadbenchError:
+    """The error of a record of a lane that cannot be parsed."""
+    return ReadbenchError(
+        f"{store.url(path)}: cannot be read as a record of {lane} ({error}): remove it and run "
+        f"`readbench build --dataset {lane}`"
+    )
+
+
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a lane: the folder of its key, and the pointer to the newest finished key."""
+    """One stage of a lane: the folder of its key, and the pointer to the newest finished key.
+
+    Who needs more of a record than its key names the record's type.
+    """
 
     store: Store
     lane: str
@@ -226,18 +240,25 @@ class Stage:
         """Folder of one key's results."""
         return f"{self.folder}/{key[:16]}"
 
-    def done(self, key: str) -> dict[str, Any] | None:
-        """The record of a finished key, or None."""
+    @overload
+    def done(self, key: str) -> StageRecord | None: ...
+    @overload
+    def done(self, key: str, kind: type[R]) -> R | None: ...
+    def done(self, key: str, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
+        """The record of a finished key, or None. Raises ``ReadbenchError`` where it cannot be parsed."""
         path = f"{self.place(key)}/done.json"
         if not self.store.exists(path):
             return None
-        record: dict[str, Any] = self.store.read_json(path)
-        return record if record.get("key") == key else None
+        try:
+            record = kind.parse(self.store.read_json(path))
+        except ValueError as error:
+            raise damaged_record(self.store, path, self.lane, error) from error
+        return record if record.key == key else None
 
-    def finish(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
-        """Mark a key as finished and make it the current one."""
-        record = json.loads(json_bytes({**record, "key": key}))  # as it will be read back
-        self.store.write_json(f"{self.place(key)}/done.json", record)
+    def finish(self, key: str, record: R) -> R:
+        """Mark a key as finished and make it the current one; the record as it is stored."""
+        record = record.changed(key=key)
+        self.store.write_json(f"{self.place(key)}/done.json", record.to_json())
         self.point(key)
         return record
 
@@ -252,9 +273,13 @@ class Stage:
                 if name not in kept:
                     self.store.remove(f"{self.folder}/{name}")
 
-    def current(self) -> dict[str, Any] | None:
+    @overload
+    def current(self) -> StageRecord | None: ...
+    @overload
+    def current(self, kind: type[R]) -> R | None: ...
+    def current(self, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
         """The record of the current key, or None where the stage was never finished."""
         pointer = f"{self.folder}/current.json"
         if not self.store.exists(pointer):
             return None
-        return self.done(str(self.store.read_json(pointer)["key"]))
+        return self.done(str(self.store.read_json(pointer)["key"]), kind)

@@ -29,9 +29,9 @@ def test_the_families_are_those_of_the_short_list_with_their_modules() -> None:
         ("kernels.bm25", {"evaluation/symbolic"}),
         ("methods.trivial", {"evaluation/trivial"}),
         ("methods.features", {"evaluation/embedding", "evaluation/rerank"}),
-        ("metrics", {"evaluation", "leaderboard"}),
+        ("scoring.metrics", {"evaluation", "leaderboard"}),
         ("statistics.friedman", {"leaderboard"}),
-        ("page.build", {"leaderboard"}),
+        ("board.page.build", {"leaderboard"}),
     ],
 )
 def test_a_changed_module_makes_its_own_families_stale(

@@ -19,6 +19,8 @@ from readbench_data.audit.index_page import index_page
 from readbench_data.audit.tallies import unlike
 from readbench_data.leakage.leaks import KINDS
 from readbench_data.pages.html import long_table
+from readbench_data.release.lane_records import RecordingsRecord
+from readbench_data.release.manifest import parse_manifest
 from readbench_data.release.parquet import AUDIT_SCHEMA, write_table
 from readbench_data.store.store import Stage, Store
 from tests.support import built
@@ -54,7 +56,7 @@ def test_the_label_track_counts_what_voted(lite: Built) -> None:
                 counted[code] = counted.get(code, 0) + (1 if found.kind == "points" else stop - start)
             assert counted == {v["code"]: v["count"] for v in row["votes"]}
             assert len(found.values) == 256
-            assert facts["label_track"]
+            assert facts.label_track
 
 
 def test_json_has_everything(lite: Built) -> None:
@@ -78,13 +80,12 @@ def test_filled_and_masked_channels_are_named(lite: Built) -> None:
                 facts, found = explain(lite.release, row["entry_id"], Store(str(lite.data)), values=values)
                 assert found is not None
                 cells = found.values.size
-                assert sum(c["filled"] for c in facts["touched_channels"]) == round(row["filled_fraction"] * cells)
-                assert sum(c["masked"] for c in facts["touched_channels"]) == row["sentinel_count"]
-            first = facts["touched_channels"][0]
+                assert facts.touched_channels is not None
+                assert sum(c.filled for c in facts.touched_channels) == round(row["filled_fraction"] * cells)
+                assert sum(c.masked for c in facts.touched_channels) == row["sentinel_count"]
+            first = facts.touched_channels[0]
             text = readbench("audit", row["entry_id"], "--data", lite.data).out
-            assert re.search(
-                rf"^ +in {first['filled']:,} steps?.*: .*{re.escape(first['channel'])}", text, re.MULTILINE
-            )
+            assert re.search(rf"^ +in {first.filled:,} steps?.*: .*{re.escape(first.channel)}", text, re.MULTILINE)
             seen += 1
     assert seen
 
@@ -176,9 +177,9 @@ def test_channels_are_counted_as_curation_counted_them(pages: Path, lite: Built,
         ("mit_bih", "missing", "filled_cells"),
     ):
         told = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
-        record = Stage(store, name, "recordings").current()
+        record = Stage(store, name, "recordings").current(RecordingsRecord)
         assert record is not None
-        assert sum(c[measure] for c in told["channels"]) == record["counts"][total], name
+        assert sum(c[measure] for c in told["channels"]) == record.counts[total], name
         assert told["considered"] == sum(told["outcomes"].values())
         page = (pages / f"{name}.html").read_text()
         first = told["channels"][0]
@@ -252,11 +253,18 @@ def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Pa
 
 def test_the_index_says_how_much_is_a_miniature_and_breaks_long_names() -> None:
     def told(*origins: str) -> str:
-        rule, outcomes = {"name": "majority"}, {"query": 1, "corpus": 2, "dropped": 3}
-        one = {"status": "ok", "rule": rule, "outcomes": outcomes}
+        one = {
+            "status": "ok",
+            "rule": {"name": "majority", "coverage": 0.5},
+            "config": {"corpus_cap": 9, "query_cap": 9, "pollution": [0, 10, 20]},
+            "settings": {"min_same_class": 1},
+            "shortfall": {},
+            "outcomes": {"query": 1, "corpus": 2, "dropped": 3},
+        }
         datasets = {f"a_long_name_{i}": {**one, "origin": origin} for i, origin in enumerate(origins)}
         none = {"status": "no_data", "reason": None}
-        return index_page({"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}})
+        found = {"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}, "files": {}, "config": {}}
+        return index_page(parse_manifest(found, "here"))
 
     assert "All of it is built from miniatures" in told("miniature", "miniature")
     assert "Some of it is built from miniatures" in told("miniature", "mirror")
@@ -318,7 +326,7 @@ def test_one_window_among_a_million_is_found(lite: Built, tmp_path: Path) -> Non
         write_table(stream, many.to_arrow().cast(AUDIT_SCHEMA))
     query = many.filter(pl.col("outcome") == "query")["entry_id"][-1]
     facts, _ = explain(release, query)
-    assert facts["entry_id"] == query
+    assert facts.row.entry_id == query
 
 
 def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:

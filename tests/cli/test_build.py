@@ -260,10 +260,10 @@ def test_another_seed_is_another_release_and_a_published_version_is_never_rewrit
     lite: Built, tmp_path: Path
 ) -> None:
     data = lite.copy(tmp_path / "data", "lanes", "cache", "release", "published", "evaluation")
-    content = json.loads((data / "release" / VERSION / "manifest.json").read_text())
-    from readbench_data.release.build import RECEIPTS, release_content
+    from readbench_data.release.reading import read_manifest
+    from readbench_data.release.receipts import RECEIPTS
 
-    receipt = {VERSION: {"content": release_content(content), "target": "owner/name"}}
+    receipt = {VERSION: {"content": read_manifest(data / "release" / VERSION).content, "target": "owner/name"}}
     (data / RECEIPTS).write_text(json.dumps(receipt))
     before = {room: tree(data / room / VERSION) for room in ("release", "published")}
     ran = readbench("build", "--data", data, "--version", VERSION, "--seed", "7", *datasets(THREE))

@@ -122,7 +122,8 @@ def test_audit_tells_the_proof_of_an_entry_and_of_a_dropped_window(lite: Built) 
     query = audit.filter(pl.col("outcome") == "query").row(0, named=True)
     ran = readbench("audit", query["entry_id"], "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
-    for fact in (query["entry_id"], query["source_file"], query["unit"], "majority_of_beats", "a query", "MINIATURE"):
+    facts = (query["entry_id"], query["source_file"], query["unit"], "majority_of_beats", "query: drawn", "MINIATURE")
+    for fact in facts:
         assert fact in ran.out
     dropped = audit.filter(pl.col("outcome") == "dropped").row(0, named=True)
     ran = readbench("audit", dropped["entry_id"][:12], "--data", lite.data)

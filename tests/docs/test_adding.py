@@ -40,9 +40,9 @@ def test_the_page_shows_a_source_that_works(blocks: list[str], tmp_path: Path, m
         files=FileSet("pump", tmp_path / "pump", "miniature"),
         config=LITE,
     )
-    record = lane.run(built)
-    assert record["outcomes"]["query"] > 0
-    assert record["outcomes"]["corpus"] > 0
+    record = lane.run_lane(built)
+    assert record.outcomes["query"] > 0
+    assert record.outcomes["corpus"] > 0
     index = lane.load_index(built)
     assert set(index["class_label"].drop_nulls()) == {"Normal", "leak", "blockage"}
     leaks = index.filter(index["class_label"] == "leak")["votes"].explode().struct.field("code")

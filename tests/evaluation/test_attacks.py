@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.submission import Limits, can_isolate, new, run, validate
+from readbench_data.evaluation.submission import Limits, can_isolate, new, run_submission, validate
 from readbench_data.evaluation.submission.contract import folder_hash
 from readbench_data.evaluation.submission.guard import family
-from readbench_data.evaluation.submission.scratch import scratch, sweep
+from readbench_data.evaluation.submission.scratch import remove_abandoned, scratch
 
 isolated = pytest.mark.skipif(not can_isolate(), reason="this machine gives no namespaces")
 Attempt = Callable[..., pl.DataFrame]
@@ -274,7 +274,7 @@ def test_nothing_outlives_a_harness_that_is_killed(
     code = (
         "import sys; from pathlib import Path; from readbench_data.evaluation.submission import harness, sandbox\n"
         "if sys.argv[4] == 'False': harness.can_isolate = sandbox.can_isolate = lambda: False\n"
-        "harness.run(*map(Path, sys.argv[1:4]))"
+        "harness.run_submission(*map(Path, sys.argv[1:4]))"
     )
     arguments = [str(folder), str(noise), str(tmp_path / "out"), str(jailed)]
     kept = tmp_path / "temporary"
@@ -293,11 +293,11 @@ def test_nothing_outlives_a_harness_that_is_killed(
     assert len(left) == 2
     monkeypatch.setattr(tempfile, "tempdir", str(kept))
     with scratch() as living:
-        sweep()
+        remove_abandoned()
         assert {*kept.iterdir()} == {*left, living}  # too young to tell
         for path in kept.iterdir():
             os.utime(path, (0, 0))
-        sweep()
+        remove_abandoned()
         assert [*kept.iterdir()] == [living]
 
 
@@ -339,7 +339,7 @@ def test_links_out_of_the_folder_are_refused(noise: Path, tmp_path: Path) -> Non
         f"{folder / 'labels.parquet'}: is a link or no plain file; a submission holds files and folders"
     ]
     with pytest.raises(ReadbenchError, match="is a link"):
-        run(folder, noise, tmp_path / "out")
+        run_submission(folder, noise, tmp_path / "out")
     (folder / "labels.parquet").unlink()
     os.mkfifo(folder / "pipe")
     assert "no plain file" in validate(folder)[0]

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from readbench_data.evaluation.board.files import write_board
+from readbench_data.evaluation.board.files import board_files
 from readbench_data.evaluation.board.leaderboard import leaderboard
 from readbench_data.evaluation.board.page import build_page, tables
 from readbench_data.evaluation.board.page.figures import Line, cost_svg, pollution_svg
@@ -115,12 +115,12 @@ def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
         assert sum(values) / 9000 == pytest.approx(float(text), abs=2e-3)
 
 
-def test_written_files(built: tuple[Path, Path], tmp_path: Path) -> None:
-    paths = write_board(leaderboard(*built), tmp_path / "board")
-    assert [p.suffix for p in paths] == [".txt", ".md", ".html", ".parquet"]
-    assert "Features+NR" in paths[1].read_text()
-    assert pl.read_parquet(paths[3]).equals(leaderboard(*built).result.rows)
-    assert paths[1].read_text().startswith("**built from miniatures")
+def test_the_forms_of_the_board(built: tuple[Path, Path]) -> None:
+    files = board_files(leaderboard(*built))
+    assert list(files) == ["txt", "md", "html", "parquet"]
+    assert "Features+NR" in files["md"].decode()
+    assert pl.read_parquet(files["parquet"]).equals(leaderboard(*built).result.rows)
+    assert files["md"].startswith(b"**built from miniatures")
 
 
 def test_figures_of_awkward_numbers() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare
 
-from readbench_data.evaluation.statistics.bootstrap import bootstrap_t, percentile_bootstrap
+from readbench_data.evaluation.statistics.bootstrap import bootstrap_t
 from readbench_data.evaluation.statistics.cd_figure import cd_svg
 from readbench_data.evaluation.statistics.comparison import compare
 from readbench_data.evaluation.statistics.friedman import (
@@ -27,6 +27,7 @@ from readbench_data.evaluation.statistics.friedman import (
     nemenyi_p,
     q_alpha,
 )
+from tests.support.reference import percentile_bootstrap
 
 
 @pytest.fixture

@@ -12,16 +12,17 @@ import pytest
 import expectations
 from expectations import projections
 from expectations.docs import lane_projections, release_projection, write_data_docs
+from readbench_data.release.lane_records import InputFile
 from readbench_data.store.store import Store
 from tests.support import built
 
-FILES: list[dict[str, Any]] = [
-    {"path": "in/100.dat", "sha256": "0a" * 32, "bytes": 12},
-    {"path": "in/101.dat", "sha256": "0b" * 32, "bytes": 12},
+FILES = [
+    InputFile(path="in/100.dat", sha256="0a" * 32, bytes=12),
+    InputFile(path="in/101.dat", sha256="0b" * 32, bytes=12),
 ]
 
 
-def failed(files: list[dict[str, Any]], known: tuple[str, ...] = (), checked: tuple[str, ...] = ()) -> set[str]:
+def failed(files: list[InputFile], known: tuple[str, ...] = (), checked: tuple[str, ...] = ()) -> set[str]:
     return {o.check for o in expectations.run("raw", projections.raw(files, known, checked)) if not o.passed}
 
 
@@ -38,7 +39,7 @@ def test_sound_files_pass() -> None:
     ],
 )
 def test_a_planted_fault_is_named(change: dict[str, Any], check: str) -> None:
-    assert failed([{**FILES[0], **change}, FILES[1]]) == {check}
+    assert failed([FILES[0].changed(**change), FILES[1]]) == {check}
 
 
 def test_no_file_at_all() -> None:
@@ -47,9 +48,9 @@ def test_no_file_at_all() -> None:
 
 def test_a_published_checksum_that_was_not_compared_warns_only() -> None:
     frame = projections.raw(FILES, ("in/101.dat",), ())
-    seen = {o["check"]: o for o in expectations.require("raw", "x", frame)}
-    assert not seen["checksums_checked"]["passed"]
-    assert not seen["checksums_checked"]["blocking"]
+    seen = {o.check: o for o in expectations.require("raw", "x", frame)}
+    assert not seen["checksums_checked"].passed
+    assert not seen["checksums_checked"].blocking
 
 
 def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -71,7 +72,7 @@ def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_fa
 
 
 def test_data_docs_load_nothing_and_show_what_failed(tmp_path: Path) -> None:
-    frame = projections.raw([FILES[0], {**FILES[1], "path": "in/<100>.dat", "sha256": "0A" * 32}], ("100.dat",), ())
+    frame = projections.raw([FILES[0], FILES[1].changed(path="in/<100>.dat", sha256="0A" * 32)], ("100.dat",), ())
     index = write_data_docs(tmp_path, [("plant", "raw", frame)])
     assert ">1 failed, 1 warning of 5<" in index.read_text()
     page = (tmp_path / "plant.html").read_text()

@@ -19,7 +19,7 @@ import sources
 from expectations import projections
 from readbench_data.dataset.config import LITE
 from readbench_data.lane import INDEX, SUMMARY
-from readbench_data.release.verify import verify
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -42,7 +42,7 @@ class Sound:
             return self.windows(self.index)
         if stage == "benchmark":
             return self.benchmark(self.audit)
-        return projections.release(verify(Store(str(self.release))).rows())
+        return projections.release(verify_release(Store(str(self.release))).rows())
 
     def windows(self, index: Any) -> pd.DataFrame:
         made = built.lane("mit_bih", self.release.parents[1])
@@ -61,7 +61,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     for stage in ("recordings", "windows"):
         record = made.stage(stage).current()
         assert record is not None
-        places[stage] = lite.data / made.stage(stage).place(record["key"])
+        places[stage] = lite.data / made.stage(stage).place(record.key)
     return Sound(
         summary=pq.read_table(places["recordings"] / SUMMARY),
         index=pq.read_table(places["windows"] / INDEX),
@@ -70,7 +70,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     )
 
 
-def failed(outcomes: Sequence[expectations.Outcome]) -> set[str]:
+def failed(outcomes: Sequence[expectations.CheckResult]) -> set[str]:
     return {o.check for o in outcomes if not o.passed}
 
 
@@ -181,9 +181,9 @@ def test_a_planted_fault_fails_its_check_and_the_error_names_it(sound: Sound, st
             expectations.judge(stage, "plant", outcomes)
         assert "\n" not in str(raised.value)
         assert found.description in str(raised.value)
-        assert raised.value.outcomes == outcomes
+        assert raised.value.results == outcomes
     else:
-        assert [o["check"] for o in expectations.judge(stage, "plant", outcomes)] == [o.check for o in outcomes]
+        assert [o.check for o in expectations.judge(stage, "plant", outcomes)] == [o.check for o in outcomes]
 
 
 def test_faults_in_an_index_reach_their_checks(sound: Sound) -> None:

@@ -18,7 +18,7 @@ import pytest
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub.client import Hub, quiet
 from readbench_data.hub.patience import Patience
-from readbench_data.hub.publisher import Outcome, Publisher
+from readbench_data.hub.publisher import Publisher, PublishResult
 from tests.support.hub.releases import patient, tiny
 from tests.support.hub.standin import Fault, HubStandIn
 
@@ -43,7 +43,7 @@ class Scene:
     old: Path
     new: Path
 
-    def publish(self, patience: Patience | None = None, which: str = NEW) -> Outcome:
+    def publish(self, patience: Patience | None = None, which: str = NEW) -> PublishResult:
         folder = self.new if which == NEW else self.old
         with quiet(bars=False):
             return Publisher(Hub(NAME, self.hub.url), folder, which, patience=patience or patient()).publish()

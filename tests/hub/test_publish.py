@@ -144,15 +144,16 @@ def test_a_published_version_whose_prose_was_damaged_is_not_the_same(
 ) -> None:
     from readbench_data.hub.address import Target
     from readbench_data.hub.standing import as_published
+    from readbench_data.release.reading import read_manifest
 
     out = tmp_path / "out"
     assert publish(to=str(out)).code == 0
     view = tmp_path / "view"
     shutil.copytree(out / VERSION, view)
-    made = json.loads((view / "manifest.json").read_text())
+    made = read_manifest(view)
     where = Target(str(out), on_hub=False)
     assert as_published(where, VERSION, view, made) == made
-    assert as_published(where, VERSION, view, made | {"config": {}}) is None, "other settings"
+    assert as_published(where, VERSION, view, made.changed(config={})) is None, "other settings"
     (out / VERSION / "README.md").write_text("edited")
     assert as_published(where, VERSION, view, made) is None
     (out / VERSION / "manifest.json").write_text("[]")

@@ -23,7 +23,7 @@ def recordings(name: str, tmp_path: Path, realdata: RealData) -> Path:
     made = built.lane(name, tmp_path, mirror=realdata(name).parent, config=BenchmarkConfig())
     stages.raw(made)
     record = stages.recordings(made)
-    return tmp_path / made.stage("recordings").place(record["key"]) / SHARD
+    return tmp_path / made.stage("recordings").place(record.key) / SHARD
 
 
 @pytest.mark.parametrize(

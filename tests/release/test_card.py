@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 from huggingface_hub import DatasetCard, DatasetCardData
 
 import sources
+from readbench_data.dataset.files import OriginKind
 from readbench_data.entry import ENTRY_SCHEMA
 from readbench_data.release.card import Published, card, configs
+from readbench_data.release.composition import ReleaseComposition
 from readbench_data.release.croissant import CONTEXT, FIELDS, croissant
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_composition, read_manifest
 from tests.support import built
 
 
@@ -25,23 +27,21 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def manifest(release: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((release / "manifest.json").read_text())
-    return loaded
+def manifest(release: Path) -> Manifest:
+    return read_manifest(release)
 
 
 @pytest.fixture(scope="session")
-def composition(release: Path) -> dict[str, Any]:
-    loaded: dict[str, Any] = json.loads((release / "composition.json").read_text())
-    return loaded
+def composition(release: Path) -> ReleaseComposition:
+    return read_composition(release)
 
 
-def test_the_hub_library_reads_the_front_matter_and_gives_it_back(release: Path, manifest: dict[str, Any]) -> None:
+def test_the_hub_library_reads_the_front_matter_and_gives_it_back(release: Path, manifest: Manifest) -> None:
     made = DatasetCard.load(release / "README.md")
     data = made.data
     assert isinstance(data, DatasetCardData)
     plain = data.to_dict()
-    assert plain["configs"] == configs(manifest["files"], manifest["datasets"])
+    assert plain["configs"] == configs(manifest)
     assert plain["license"] == "other"
     assert plain["license_name"] == "each-part-its-own"
     assert plain["size_categories"] == ["n<1K"]
@@ -57,14 +57,11 @@ def test_the_library_that_loads_data_reads_the_configs(release: Path) -> None:
     assert splits == ["queries", "corpus_p00", "corpus_p10", "corpus_p20"]
 
 
-def test_the_first_line_tells_of_miniatures(
-    release: Path, manifest: dict[str, Any], composition: dict[str, Any]
-) -> None:
+def test_the_first_line_tells_of_miniatures(release: Path, manifest: Manifest, composition: ReleaseComposition) -> None:
     body = (release / "README.md").read_text().split("---\n", 2)[2]
     assert body.startswith("**Built from miniatures.** ")
-    real = json.loads(json.dumps(manifest))
-    for dataset in real["datasets"].values():
-        dataset["origin"] = dataset["origin"] and "mirror"
+    mirrored = {n: d.changed(origin=d.origin and OriginKind.MIRROR) for n, d in manifest.datasets.items()}
+    real = manifest.changed(datasets=mirrored)
     assert "miniature" not in card(real, composition, sources.all_sources()).split("---\n", 2)[2].split("##")[0]
 
 
@@ -103,7 +100,7 @@ def test_every_source_has_its_licence_its_changes_and_its_citation(release: Path
 
 
 def test_a_published_card_names_repository_and_tag_in_every_call(
-    manifest: dict[str, Any], composition: dict[str, Any]
+    manifest: Manifest, composition: ReleaseComposition
 ) -> None:
     text = card(manifest, composition, sources.all_sources(), Published("me/rb", "v9"), ("v8", "- one more entry"))
     for line in text.splitlines():
@@ -128,12 +125,12 @@ def croissant_library() -> ModuleType:
     return library
 
 
-def test_croissant_validates_and_its_records_are_the_entries(release: Path, manifest: dict[str, Any]) -> None:
+def test_croissant_validates_and_its_records_are_the_entries(release: Path, manifest: Manifest) -> None:
     mlc = croissant_library()
     described = mlc.Dataset(str(release / "croissant.json"))
     assert described.metadata.ctx.issues.errors == set()
     stated = {f.id: f.sha256 for f in described.metadata.file_objects}
-    data = {p: f["sha256"] for p, f in manifest["files"].items() if p.startswith("data/")}
+    data = {p: f.sha256 for p, f in manifest.files.items() if p.startswith("data/")}
     assert stated == data
     import pyarrow.parquet as pq
 
@@ -143,10 +140,10 @@ def test_croissant_validates_and_its_records_are_the_entries(release: Path, mani
     assert [list(map(float, step)) for step in records[0]["mit_bih/queries/ts_values"]] == table["ts_values"][0].as_py()
 
 
-def test_croissant_has_the_standard_context_and_every_column(manifest: dict[str, Any]) -> None:
+def test_croissant_has_the_standard_context_and_every_column(manifest: Manifest) -> None:
     assert [name for name, *_ in FIELDS] == ENTRY_SCHEMA.names
     made = croissant(manifest, sources.all_sources())
-    assert made["version"] == manifest["version"]
+    assert made["version"] == manifest.version
     assert "miniatures" in made["description"]
     assert "exists" not in CONTEXT
     mlc = croissant_library()

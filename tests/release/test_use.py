@@ -14,8 +14,9 @@ import yaml
 
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.errors import ReadbenchError
-from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.local import publish_local
+from readbench_data.release.reading import read_manifest
+from readbench_data.release.receipts import RECEIPTS
 from readbench_data.selection.sampling import compose
 from readbench_data.store.store import Store
 from readbench_data.windows.fingerprint import fingerprint
@@ -127,24 +128,24 @@ def test_publishing_again_does_nothing(data: Path) -> None:
     target = data / "published" / built.VERSION
     before = {p: p.stat().st_mtime_ns for p in target.rglob("*")}
     receipt = publish_local(Store(str(data)), built.VERSION)
-    assert receipt["unchanged"]
-    assert receipt["target"] == str(target)
+    assert receipt.unchanged
+    assert receipt.target == str(target)
     assert {p: p.stat().st_mtime_ns for p in target.rglob("*")} == before
 
 
 def test_an_unpublished_version_is_replaced_whole(data: Path) -> None:
     changed(data)
     (data / "published" / built.VERSION / "stale").write_text("x")
-    assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert not publish_local(Store(str(data)), built.VERSION).unchanged
     assert built.tree(data / "published" / built.VERSION) == built.tree(data / "release" / built.VERSION)
     assert built.leftovers(data) == []
 
 
 def test_a_published_version_is_never_rewritten(data: Path) -> None:
-    manifest = json.loads((data / "release" / built.VERSION / "manifest.json").read_text())
-    receipt = {built.VERSION: {"content": release_content(manifest), "target": "x"}}
+    manifest = read_manifest(data / "release" / built.VERSION)
+    receipt = {built.VERSION: {"content": manifest.content, "target": "x"}}
     (data / RECEIPTS).write_text(json.dumps(receipt))
-    assert publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert publish_local(Store(str(data)), built.VERSION).unchanged
     before = built.tree(data / "published")
     changed(data)
     with pytest.raises(
@@ -162,5 +163,5 @@ def test_publishing_what_is_not_built_says_so(tmp_path: Path) -> None:
 def test_a_copy_without_its_manifest_is_made_again(data: Path) -> None:
     shutil.rmtree(data / "published" / built.VERSION)
     (data / "published" / built.VERSION).mkdir()
-    assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert not publish_local(Store(str(data)), built.VERSION).unchanged
     assert built.tree(data / "published" / built.VERSION) == built.tree(data / "release" / built.VERSION)

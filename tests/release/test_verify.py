@@ -22,7 +22,7 @@ import pytest
 from readbench_data.entry import nest, unnest
 from readbench_data.errors import ReadbenchError
 from readbench_data.release.content import content_sha256
-from readbench_data.release.verify import ERRORS, verify
+from readbench_data.release.verify import ERRORS, verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -61,7 +61,7 @@ class Liar:
         self.state(lambda m: m["files"][path].update({"sha256": sha, "bytes": len(data)} | plain | stated))
 
     def problems(self) -> list[str]:
-        report = verify(Store(str(self.folder)))
+        report = verify_release(Store(str(self.folder)))
         counted = sum(report.rows()[i][e] for i in range(len(report.files)) for e in ERRORS)
         assert (counted > 0) == (not report.ok), "counts and words disagree"
         return report.problems

@@ -21,7 +21,7 @@ from readbench_data.dataset.source import Source
 from readbench_data.hub.view import Changes, make_view
 from readbench_data.release.card import Published
 from readbench_data.release.content import content_sha256
-from readbench_data.release.verify import verify
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -63,7 +63,7 @@ class Liar:
 
     def problems(self, told: Mapping[str, Source] | None = None) -> list[str]:
         """``told``: the declarations of the code that made the release."""
-        return verify(Store(str(self.folder)), told, built.release_code() if told else None).problems
+        return verify_release(Store(str(self.folder)), told, built.release_code() if told else None).problems
 
 
 @pytest.fixture

@@ -85,7 +85,7 @@ def test_nine_faults_with_merged_onset_codes_and_no_103_or_104() -> None:
     assert len(set(classes.values()) - {"Normal"}) == 9
     assert set(classes) == {*map(str, range(10)), "101", "102", "105", "106", "107", "108", "109"}
     assert all(classes[onset] == classes[onset[-1]] for onset in classes if len(onset) == 3)
-    assert SOURCE.onset_codes["107"] == "Scaling in PCK"
+    assert classes["107"] == "Scaling in PCK"
 
 
 def test_dataset_ini_with_escaped_percent_sign(folder: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from readbench_data.store import store as module
 from readbench_data.store.exchange import exchange
-from readbench_data.store.store import Store, sweep
+from readbench_data.store.store import Store, remove_leftovers
 
 NAMES = ("manifest.json", "data/a.parquet", "data/b.parquet")
 
@@ -84,7 +84,7 @@ def test_killed_at_every_step(tmp_path: Path, how: str) -> None:
         if not killed_at(root, at, how):
             break
         states.append(seen(root / "release" / "1"))
-        sweep(Store(str(root)))
+        remove_leftovers(Store(str(root)))
         assert [p.name for p in (root / "release").iterdir()] == (["1"] if states[-1] != nothing else [])
         fill(root / "release" / ".building-2", "newer")
         Store(str(root)).swap("release/.building-2", "release/1")

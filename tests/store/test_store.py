@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Stage, Store, digest, json_bytes
 
 
@@ -21,6 +22,14 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
 @pytest.fixture
 def stage(store: Store) -> Stage:
     return Stage(store, "plant", "windows")
+
+
+class Rows(StageRecord):
+    rows: int
+
+
+class Named(StageRecord):
+    name: str
 
 
 def key(name: str) -> str:
@@ -115,32 +124,34 @@ def test_a_stage_that_was_never_finished_has_no_record(stage: Stage) -> None:
 
 
 def test_a_finished_stage_is_current_and_done(stage: Stage) -> None:
-    record = stage.finish(key("one"), {"rows": 3})
-    assert record == {"rows": 3, "key": key("one")}
-    assert stage.current() == record
-    assert stage.done(key("one")) == record
+    record = stage.finish(key("one"), Rows(rows=3))
+    assert record.to_json() == {"rows": 3, "key": key("one")}
+    assert stage.current(Rows) == record
+    assert stage.done(key("one"), Rows) == record
     assert stage.done(key("one")[:16] + "0" * 48) is None, "the first sixteen digits alone do not make a key"
 
 
 def test_what_was_written_but_not_finished_is_not_done(stage: Stage) -> None:
-    stage.finish(key("one"), {"rows": 3})
+    stage.finish(key("one"), Rows(rows=3))
     stage.store.write_bytes(f"{stage.place(key('two'))}/windows.parquet", b"half")
     assert stage.done(key("two")) is None
-    assert stage.current() == {"rows": 3, "key": key("one")}
+    assert stage.current(Rows) == Rows(rows=3, key=key("one"))
 
 
 def test_the_newest_two_results_are_kept(stage: Stage) -> None:
     for name in ("one", "two", "three"):
         stage.store.write_bytes(f"{stage.place(key(name))}/windows.parquet", name.encode())
-        stage.finish(key(name), {"name": name})
+        stage.finish(key(name), Named(name=name))
     assert stage.done(key("one")) is None
-    assert [stage.done(key(n))["name"] for n in ("two", "three")] == ["two", "three"]  # type: ignore[index]
+    assert [stage.done(key(n), Named) for n in ("two", "three")] == [
+        Named(name=n, key=key(n)) for n in ("two", "three")
+    ]
     stage.point(key("two"))
-    assert stage.current() == {"name": "two", "key": key("two")}
+    assert stage.current(Named) == Named(name="two", key=key("two"))
     assert stage.done(key("three")) is not None
 
 
 def test_finishing_the_same_key_again_keeps_the_one_before(stage: Stage) -> None:
     for name in ("one", "two", "two"):
-        stage.finish(key(name), {"name": name})
+        stage.finish(key(name), Named(name=name))
     assert stage.done(key("one")) is not None

@@ -19,8 +19,8 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.lane import stage_benchmark
 from readbench_data.release.build import releases
 from readbench_data.release.local import publish_local
-from readbench_data.release.verify import verify
-from readbench_data.store.store import Store, sweep
+from readbench_data.release.verify import verify_release
+from readbench_data.store.store import Store, remove_leftovers
 from tests.support import built
 
 NAME = "ctsr"
@@ -66,16 +66,16 @@ def test_a_release_in_any_store_verifies_and_is_listed(root: str, cache: Path) -
     store = make(root, cache)
     assert releases(store) == [built.VERSION]
     for folder in (RELEASE, f"published/{built.VERSION}"):
-        assert verify(Store(f"{root}/{folder}")).problems == []
-    assert verify(Store(f"{root}/{RELEASE}")).version == built.VERSION
+        assert verify_release(Store(f"{root}/{folder}")).problems == []
+    assert verify_release(Store(f"{root}/{RELEASE}")).version == built.VERSION
 
 
 def test_an_unchanged_lane_does_no_work_in_any_store(root: str, cache: Path) -> None:
     first = built.run_lane(built.lane(NAME, root, cache=cache))
-    assert first["reused"] is False
+    assert first.reused is False
     again = built.run_lane(built.lane(NAME, root, cache=cache))
-    assert again["reused"] is True
-    assert {k: v for k, v in again.items() if k != "reused"} == {k: v for k, v in first.items() if k != "reused"}
+    assert again.reused is True
+    assert again.changed(reused=False) == first
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_the_manifest_of_a_release_is_written_last(root: str, cache: Path, writt
     written.clear()
     manifest = built.gather(root)
     assert written[-1].endswith("/manifest.json")
-    assert len(written) == len(set(written)) == len(manifest["files"]) + 1
+    assert len(written) == len(set(written)) == len(manifest.files) + 1
     written.clear()
     publish_local(Store(root), built.VERSION)
     assert written[-1].endswith("/manifest.json")
@@ -126,7 +126,7 @@ def test_on_an_object_store_nothing_is_renamed(cache: Path, monkeypatch: pytest.
     built.run_lane(made)
     built.gather(root)
     publish_local(Store(root), built.VERSION)
-    assert verify(Store(f"{root}/{RELEASE}")).ok
+    assert verify_release(Store(f"{root}/{RELEASE}")).ok
 
 
 def test_a_broken_stage_leaves_the_one_before_it_current(
@@ -144,10 +144,10 @@ def test_a_broken_stage_leaves_the_one_before_it_current(
         stages.benchmark(other)
     current = other.stage("benchmark").current()
     assert current is not None
-    assert current["key"] == before["key"]
+    assert current.key == before.key
     monkeypatch.setattr(stage_benchmark, "write_table", write)
-    assert stages.benchmark(other)["reused"] is False
-    assert stages.benchmark(other)["reused"] is True
+    assert stages.benchmark(other).reused is False
+    assert stages.benchmark(other).reused is True
 
 
 def test_a_gate_that_refuses_promotes_nothing(root: str, cache: Path) -> None:
@@ -185,6 +185,6 @@ def test_what_killed_runs_left_is_swept_away_and_nothing_else(tmp_path: Path, ca
     for name in left:
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_text("half")
-    sweep(store)
+    remove_leftovers(store)
     assert built.tree(data) == before
     assert built.leftovers(data) == []

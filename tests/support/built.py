@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -21,9 +20,12 @@ from filelock import FileLock
 import sources
 from readbench_data import lane as stages
 from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.origin import MINIATURE_SEED, Origin
-from readbench_data.release.build import build_release, set_lane_status
+from readbench_data.release.build import build_release
 from readbench_data.release.code import release_code
+from readbench_data.release.lane_records import BenchmarkRecord, set_lane_state
+from readbench_data.release.manifest import Manifest
 from readbench_data.store.store import Store
 
 REPO = Path(__file__).resolve().parents[2]
@@ -88,20 +90,19 @@ def lane(
     module, miniature = sources.module_names(name)
     store = Store(str(data))
     kept = cache if cache is not None else Path(data) / "cache"
-    origin = Origin("mirror" if mirror else "miniature", kept, str(mirror) if mirror else None)
+    origin = Origin(OriginKind.MIRROR if mirror else OriginKind.MINIATURE, kept, str(mirror) if mirror else None)
     files = origin.files(source, lambda: (sources.miniature(name), miniature))
     return stages.Lane(source, module, store, files, config, pool=pool)
 
 
-def run_lane(made: stages.Lane) -> stages.Record:
+def run_lane(made: stages.Lane) -> BenchmarkRecord:
     """All stages of a lane without gates; its status is kept for a release."""
-    record = stages.run(made)
-    keys = {s: made.stage(s).current()["key"] for s in stages.STAGES}  # type: ignore[index]
-    set_lane_status(made.store, made.name, {"status": "ok", "reason": None, **keys})
+    record = stages.run_lane(made)
+    set_lane_state(made.store, made.name, made.state())
     return record
 
 
-def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> dict[str, Any]:
+def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> Manifest:
     """``build_release`` on a data root, without gates: the manifest."""
     return build_release(Store(str(data)), sources.all_sources(), version, config, release_code())
 

@@ -51,11 +51,11 @@ def test_the_seed_alone_changes_what_is_drawn_and_not_one_label(lite: built.Buil
     seeded = replace(LITE, seed=7)
     for name in built.THREE:
         made = built.lane(name, data, config=seeded)
-        reused = {s: getattr(stages, s)(made)["reused"] for s in stages.STAGES}
+        reused = {s: getattr(stages, s)(made).reused for s in stages.STAGES}
         assert reused == {"raw": True, "recordings": True, "windows": True, "benchmark": False}
         record = made.stage("benchmark").current()
         assert record is not None
-        place = data / made.stage("benchmark").place(record["key"])
+        place = data / made.stage("benchmark").place(record.key)
         before = pl.read_parquet(lite.release / "audit" / f"{name}.parquet").sort("entry_id")
         after = pl.read_parquet(place / "audit.parquet").sort("entry_id")
         drawing = {"outcome", "reason", "side", "pollution", "draw_rank"}
@@ -73,7 +73,7 @@ def test_an_unchanged_lane_does_no_work(lite: built.Built, tmp_path: Path) -> No
     assert len(files) > 30
     for name in built.THREE:
         made = built.lane(name, data)
-        assert [getattr(stages, s)(made)["reused"] for s in stages.STAGES] == [True] * 4
+        assert [getattr(stages, s)(made).reused for s in stages.STAGES] == [True] * 4
     assert {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (data / "lanes").rglob("*") if p.is_file()} == files
 
 
@@ -93,7 +93,7 @@ def test_a_changed_setting_redoes_what_depends_on_it(
     data = lite.copy(tmp_path / "data")
     made = built.lane("mit_bih", data, config=replace(LITE, **setting))  # type: ignore[arg-type]
     wanted = [] if "ctsr" in str(setting) else redone
-    assert [s for s in stages.STAGES if not getattr(stages, s)(made)["reused"]] == wanted
+    assert [s for s in stages.STAGES if not getattr(stages, s)(made).reused] == wanted
 
 
 def test_a_changed_original_file_redoes_its_lane_only(lite: built.Built, tmp_path: Path) -> None:
@@ -101,8 +101,8 @@ def test_a_changed_original_file_redoes_its_lane_only(lite: built.Built, tmp_pat
     changed = next((data / "cache" / "miniatures" / "ctsr").rglob("*_TRAIN.tsv"))
     lines = changed.read_text().splitlines()
     changed.write_text("\n".join([*lines[1:], lines[0]]) + "\n")
-    assert not any(getattr(stages, s)(built.lane("ctsr", data))["reused"] for s in stages.STAGES)
-    assert all(getattr(stages, s)(built.lane("mit_bih", data))["reused"] for s in stages.STAGES)
+    assert not any(getattr(stages, s)(built.lane("ctsr", data)).reused for s in stages.STAGES)
+    assert all(getattr(stages, s)(built.lane("mit_bih", data)).reused for s in stages.STAGES)
 
 
 def neighbours_alike(labels: Sequence[str]) -> int:

@@ -71,7 +71,7 @@ def test_entries_of_the_miniature_come_again_from_its_files(
     else:
         made = built.lane(name, tmp_path)
         record = built.run_lane(made)
-        place = Path(made.store.url(made.stage("benchmark").place(record["key"])))
+        place = Path(made.store.url(made.stage("benchmark").place(record.key)))
         audit, roots = place / "audit.parquet", [made.files.root]
     assert len(roots) == 1
     check(name, roots[0], entries_of(place, audit), DRAWN)
@@ -83,13 +83,13 @@ def test_entries_of_the_real_files_come_again(name: str, tmp_path: Path, realdat
     made = built.lane(name, tmp_path, mirror=root.parent, config=BenchmarkConfig())
     try:
         record = built.run_lane(made)
-        if not {"query", "corpus"} & set(record["outcomes"]):  # Normal windows only, as few traces may hold
+        if not {"query", "corpus"} & set(record.outcomes):  # Normal windows only, as few traces may hold
             made = replace(made, pool=True)
             record = built.run_lane(made)
     except NoData as absent:
         pytest.skip(f"the real files of {name} hold no window: {absent}")
-    assert record["raw"]["origin"] == "mirror"
-    place = Path(made.store.url(made.stage("benchmark").place(record["key"])))
+    assert record.raw.origin == "mirror"
+    place = Path(made.store.url(made.stage("benchmark").place(record.key)))
     check(name, root, entries_of(place, place / "audit.parquet"), DRAWN)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
-from readbench_data.evaluation.methods.base import NEIGHBOUR_LABELS, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.task.task import View
@@ -35,7 +35,7 @@ class Reranker(Method):
     pool: int = POOL
     code: ClassVar[str]
     family: ClassVar[str] = "rerank"
-    supervision: ClassVar[str] = NEIGHBOUR_LABELS
+    supervision: ClassVar[Supervision] = Supervision.NEIGHBOUR_LABELS
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class Reranker(Method):
         order = view.rank(self.base.score(view, state)).astype(np.int64)
         pool = order[:, : self.pool]
         worth = self.worth(view, vectors, pool)
-        if self.supervision == NEIGHBOUR_LABELS:
+        if self.supervision == Supervision.NEIGHBOUR_LABELS:
             worth = np.where(view.corpus_labels[pool] == NORMAL, -np.inf, worth)
         order[:, : self.pool] = np.take_along_axis(pool, np.argsort(-worth, axis=1, kind="stable"), axis=1)
         return scores_of(order)
@@ -153,7 +153,7 @@ class PRF(Reranker):
     feedback: int = 10
     beta: float = 0.75
     code: ClassVar[str] = "PRF"
-    supervision: ClassVar[str] = "none"
+    supervision: ClassVar[Supervision] = Supervision.NONE
 
     def worth(self, view: View, vectors: Vectors, pool: np.ndarray) -> np.ndarray:
         centroid = vectors.corpus[pool[:, : self.feedback]].mean(axis=1)

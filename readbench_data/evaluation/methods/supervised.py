@@ -17,7 +17,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.methods.base import SUPERVISED, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.scoring.measure import available_cores
 from readbench_data.evaluation.task.task import View
 
@@ -36,7 +36,7 @@ class Classifier(Method):
     """A classifier fitted on the fault windows of this level's corpus, its decision scores made a mass by softmax."""
 
     family: ClassVar[str] = "supervised"
-    supervision: ClassVar[str] = SUPERVISED
+    supervision: ClassVar[Supervision] = Supervision.SUPERVISED
     stochastic: ClassVar[bool] = True
 
     @abstractmethod

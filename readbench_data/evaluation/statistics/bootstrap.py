@@ -38,12 +38,3 @@ def bootstrap_t(
     t = (drawn.mean(axis=1)[usable] - mean) / errors[usable]
     below, above = np.quantile(t, [(1 + level) / 2, (1 - level) / 2])
     return max(low, float(mean - below * error)), min(high, float(mean - above * error))
-
-
-def percentile_bootstrap(values: np.ndarray, level: float = 0.95) -> Interval:
-    """Percentile interval, for comparison with other boards: too narrow for few values."""
-    values = np.asarray(values, np.float64)
-    n = len(values)
-    means = values[np.random.default_rng(SEED).integers(0, n, (RESAMPLES, n))].mean(axis=1)
-    bounds = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], method="inverted_cdf")
-    return float(bounds[0]), float(bounds[1])

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.methods.base import SUPERVISIONS
+from readbench_data.evaluation.methods.base import Supervision
 
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
 RESULTS = "results.json"
@@ -35,7 +35,7 @@ class Submission:
     folder: Path
     name: str
     family: str
-    supervision: str
+    supervision: Supervision
     sha256: str
 
     @classmethod
@@ -46,7 +46,8 @@ class Submission:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ReadbenchError(f"{found[0]}{more}")
         meta = yaml.safe_load((folder / "metadata.yaml").read_text())
-        return cls(folder, str(meta["name"]), str(meta["family"]), str(meta["supervision"]), folder_hash(folder))
+        supervision = Supervision(meta["supervision"])
+        return cls(folder, str(meta["name"]), str(meta["family"]), supervision, folder_hash(folder))
 
 
 def problems(folder: Path) -> list[str]:
@@ -98,8 +99,8 @@ def _metadata_problems(path: Path) -> list[str]:
         if value and not (isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_NAME):
             found.append(f"{path}: {key} must be one line of text, at most {LONGEST_NAME} characters")
             return found
-    if meta.get("supervision") and meta["supervision"] not in SUPERVISIONS:
-        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(SUPERVISIONS)}")
+    if meta.get("supervision") and meta["supervision"] not in [*Supervision]:
+        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(Supervision)}")
     if meta.get("name") and _is_built_in(meta["name"]):
         found.append(f"{path}: name {meta['name']!r} is that of a method of this project; choose another")
     return found

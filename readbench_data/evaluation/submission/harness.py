@@ -2,7 +2,7 @@
 
 new("submissions/my-method")                      a working example to edit
 validate("submissions/my-method")                 what is wrong, executing nothing
-run("submissions/my-method", release, out)        ranks every query in a jail, writes results.json
+run_submission("submissions/my-method", release, out)   ranks every query in a jail, writes results.json
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -25,12 +24,19 @@ from readbench_data.errors import UsageError
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.run.protocol import environment
 from readbench_data.evaluation.run.results import EvaluationResult, gather
-from readbench_data.evaluation.run.results_store import Store, Unit
+from readbench_data.evaluation.run.results_store import ResultsStore, Unit, UnitFacts, UnitStatus
 from readbench_data.evaluation.scoring.measure import measured
 from readbench_data.evaluation.submission import example
 from readbench_data.evaluation.submission.contract import RESULTS, Submission, problems
 from readbench_data.evaluation.submission.guard import Limits, Spent
-from readbench_data.evaluation.submission.masking import MODES, Entry, entries_of, masked_item, masked_query, shown
+from readbench_data.evaluation.submission.masking import (
+    MODES,
+    EntryFields,
+    entries_of,
+    masked_item,
+    masked_query,
+    shown,
+)
 from readbench_data.evaluation.submission.sandbox import Refused, can_isolate, rank_all
 from readbench_data.evaluation.task.release_data import CORPUS_FILES, LEVELS, DatasetInfo, Release
 
@@ -55,7 +61,7 @@ def validate(folder: Path) -> list[str]:
     return problems(Path(folder))
 
 
-def run(
+def run_submission(
     folder: Path,
     release: Path,
     out: Path,
@@ -72,12 +78,12 @@ def run(
     """
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}; use {' or '.join(MODES)}")
-    submission, opened, store = Submission.load(Path(folder)), Release(release), Store(Path(out))
+    submission, opened, store = Submission.load(Path(folder)), Release(release), ResultsStore(Path(out))
     tell = progress or (lambda line: None)
     infos = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
     units: set[Path] = set()
     for info in infos:
-        if info.status != "ok":
+        if not info.has_data:
             tell(f"{info.name}: no data ({info.reason or info.status})")
             continue
         for rho in LEVELS:
@@ -109,23 +115,14 @@ def _run_unit(
     unit: Unit,
     mode: str,
     limits: Limits,
-    store: Store,
+    store: ResultsStore,
     tell: Progress,
 ) -> None:
     queries, corpus = _released(release, info, unit.rho)
     key = secrets.token_bytes(32)
     asked = shown(queries, mode, key, partial(masked_query, mode=mode))
     items = shown(corpus, mode, key, partial(masked_item, mode=mode, supervision=submission.supervision))
-    facts: dict[str, Any] = {
-        "status": "ok",
-        "reason": None,
-        "family": submission.family,
-        "supervision": submission.supervision,
-        "expectation": False,
-        "harness": f"{mode}, {isolation()}",
-        "environment": environment(),
-        "created": datetime.now(UTC).isoformat(),
-    }
+    status, reason, created = UnitStatus.OK, None, datetime.now(UTC).isoformat()
     ranking = scores = None
     spent = Spent(None, None)
     with measured(memory=False) as cost:
@@ -136,16 +133,33 @@ def _run_unit(
             ranking[asked.origin] = items.origin[ranked.orders]
             scores = scores_of(ranking)
         except Refused as refusal:
-            facts["status"], facts["reason"] = "failed", str(refusal)
-    facts |= dict.fromkeys(("fit_wall_s", "fit_cpu_s", "score_cpu_s", "threads"))
-    facts |= {"reused_wall_s": 0.0, "reused_cpu_s": 0.0, "wall_s": cost.wall_s, "score_wall_s": cost.wall_s}
-    facts |= {"cpu_s": spent.cpu_s, "peak_memory_mb": spent.peak_memory_mb}
+            status, reason = UnitStatus.FAILED, str(refusal)
+    facts = UnitFacts(
+        status=status,
+        reason=reason,
+        family=submission.family,
+        supervision=submission.supervision,
+        expectation=False,
+        environment=environment(),
+        created=created,
+        wall_s=cost.wall_s,
+        cpu_s=spent.cpu_s,
+        reused_wall_s=0.0,
+        reused_cpu_s=0.0,
+        fit_wall_s=None,
+        fit_cpu_s=None,
+        score_wall_s=cost.wall_s,
+        score_cpu_s=None,
+        peak_memory_mb=spent.peak_memory_mb,
+        threads=None,
+        harness=f"{mode}, {isolation()}",
+    )
     store.put(unit, facts, ranking, scores)
-    outcome = f"{cost.wall_s:.2f} s" if facts["status"] == "ok" else f"FAILED: {facts['reason']}"
+    outcome = f"{cost.wall_s:.2f} s" if status == UnitStatus.OK else f"FAILED: {reason}"
     tell(f"{info.name}: {submission.name} at {unit.rho} %: {outcome}")
 
 
-def _released(release: Release, info: DatasetInfo, rho: int) -> tuple[list[Entry], list[Entry]]:
+def _released(release: Release, info: DatasetInfo, rho: int) -> tuple[list[EntryFields], list[EntryFields]]:
     folder = release.root / "data" / info.name
     tables = [pq.read_table(folder / f) for level, f in CORPUS_FILES.items() if level <= rho and f in info.files]
     return entries_of(pq.read_table(folder / "queries.parquet")), entries_of(pa.concat_tables(tables))
@@ -155,7 +169,7 @@ def _write_results(submission: Submission, release: Release, mode: str, result: 
     rows = result.rows.select(
         "dataset", "rho", "metric", "k", "value", "status", "reason", "n_queries", "n_no_relevant"
     )
-    names = result.rows.filter(pl.col("status") != "no_data")["dataset"].unique(maintain_order=True)
+    names = result.rows.filter(pl.col("status") != UnitStatus.NO_DATA)["dataset"].unique(maintain_order=True)
     content = {
         "format": FORMAT,
         "name": submission.name,

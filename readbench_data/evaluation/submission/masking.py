@@ -20,45 +20,47 @@ import numpy as np
 import pyarrow as pa
 
 from readbench_data.entry import unnest
+from readbench_data.evaluation.methods.base import Supervision
 
-BLANK: dict[str, Any] = {"class_label": None, "label": None, "rca_target": None, "rca_affected": [], "extras": "{}"}
+EntryFields = dict[str, Any]
+"""A released entry as a method gets it: its columns by name, ``ts_values`` as a float32 array [T][C]."""
+
+BLANK: EntryFields = {"class_label": None, "label": None, "rca_target": None, "rca_affected": [], "extras": "{}"}
 MODES = ("strict", "official")
-SHOWS_CLASSES = ("supervised", "neighbour-labels")
-
-Entry = dict[str, Any]
+SHOWS_CLASSES = (Supervision.SUPERVISED, Supervision.NEIGHBOUR_LABELS)
 
 
 @dataclass(frozen=True)
 class Shown:
     """Entries as the method sees them and where each comes from: ``origin[i]`` is the released position of item i."""
 
-    entries: list[Entry]
+    entries: list[EntryFields]
     origin: np.ndarray
 
 
-def entries_of(table: pa.Table) -> list[Entry]:
+def entries_of(table: pa.Table) -> list[EntryFields]:
     """Released rows as dicts; ``ts_values`` is a float32 array [T][C]."""
     values = unnest(table.column("ts_values"))
     rest = table.drop_columns(["ts_values"]).to_pylist()
     return [{**row, "ts_values": v} for row, v in zip(rest, values, strict=True)]
 
 
-def masked_query(entry: Entry, mode: str) -> Entry:
+def masked_query(entry: EntryFields, mode: str) -> EntryFields:
     """A query without what it must not tell."""
     return {**entry, **(BLANK if mode == "strict" else {"class_label": None})}
 
 
-def masked_item(entry: Entry, mode: str, supervision: str) -> Entry:
+def masked_item(entry: EntryFields, mode: str, supervision: Supervision) -> EntryFields:
     """A corpus item with as much of its label as ``supervision`` allows."""
     if supervision in SHOWS_CLASSES:
         return dict(entry)
     if mode == "official":
         return {**entry, "class_label": None}
-    kept = {"label": entry["label"]} if supervision == "normals" else {}
+    kept = {"label": entry["label"]} if supervision == Supervision.NORMALS else {}
     return {**entry, **BLANK, **kept}
 
 
-def shown(entries: list[Entry], mode: str, key: bytes, mask: Any) -> Shown:
+def shown(entries: list[EntryFields], mode: str, key: bytes, mask: Any) -> Shown:
     """Entries masked by ``mask(entry)``; in strict mode under aliases and in the order of a keyed hash."""
     if mode == "official":
         return Shown([mask(e) for e in entries], np.arange(len(entries)))

@@ -16,14 +16,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from readbench_data.evaluation.submission.contract import submitted_files
 from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
-from readbench_data.evaluation.submission.masking import Entry
-from readbench_data.evaluation.submission.scratch import scratch, sweep
+from readbench_data.evaluation.submission.masking import EntryFields
+from readbench_data.evaluation.submission.scratch import remove_abandoned, scratch
+from readbench_data.store.records import JsonObject
 
 HERE = Path(__file__).parent
 DIE_WITH_HARNESS = ("setpriv", "--pdeathsig", "KILL")
@@ -73,12 +74,12 @@ def can_isolate() -> bool:
         return done.returncode == 0
 
 
-def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Limits) -> Ranked:
+def rank_all(folder: Path, queries: list[EntryFields], corpus: list[EntryFields], limits: Limits) -> Ranked:
     """The orders of ``corpus`` by the method in ``folder``, a query after the other.
 
     Refused: what is wrong with the method, in one line.
     """
-    sweep()
+    remove_abandoned()
     isolated = can_isolate()
     with scratch() as copied, scratch() as root:
         inside = copied / "submission"
@@ -117,12 +118,12 @@ class _Talk:
         self.n, self.n_queries, self.number = n, n_queries, 0
         self.started = time.monotonic()
 
-    def begin(self, folder: Path, corpus: list[Entry]) -> None:
+    def begin(self, folder: Path, corpus: list[EntryFields]) -> None:
         """Hand over the corpus and wait until method.py is imported."""
         self._send({"folder": str(folder), "items": len(corpus)}, corpus)
         self._answer()
 
-    def ask(self, query: Entry) -> list[int]:
+    def ask(self, query: EntryFields) -> list[int]:
         """The order of the corpus for one query; the next one is shown when this is answered."""
         self.number += 1
         self._send({}, [query])
@@ -141,7 +142,7 @@ class _Talk:
         assert self.guard.process.stdin is not None
         return self.guard.process.stdin
 
-    def _send(self, header: dict[str, Any], entries: list[Entry]) -> None:
+    def _send(self, header: JsonObject, entries: list[EntryFields]) -> None:
         with suppress(BrokenPipeError):  # a worker that is gone says why, or says nothing: see _answer
             self._asked.write(json.dumps(header).encode() + b"\n")
             for entry in entries:
@@ -151,7 +152,7 @@ class _Talk:
                 self._asked.write(values.tobytes())
             self._asked.flush()
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self) -> JsonObject:
         line = self.answers.readline(LONGEST_LINE)
         if not line:
             raise Refused(f"{self._place()}: {self.guard.verdict or f'the process died ({self._death()})'}")
@@ -181,7 +182,7 @@ def one_line(text: str) -> str:
     return " ".join(plain.split())[:LONGEST_REASON]
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes) -> JsonObject:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -191,7 +192,7 @@ def _parsed(line: bytes) -> dict[str, Any]:
     return answer
 
 
-def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) -> dict[str, Any]:
+def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) -> JsonObject:
     prefixes = {sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent), sysconfig.get_path("stdlib")}
     prefixes |= {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
     shown = sorted({p for p in (*SYSTEM, *prefixes) if os.path.lexists(p)} | {str(folder)}, key=len)
@@ -213,6 +214,6 @@ def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) ->
     }
 
 
-def _command(job: dict[str, Any], isolated: bool) -> list[str]:
+def _command(job: JsonObject, isolated: bool) -> list[str]:
     start = [sys.executable, "-I", str(HERE / "jail.py"), json.dumps(job)]
     return [*ENTER, *start] if isolated else start

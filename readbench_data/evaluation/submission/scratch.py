@@ -33,7 +33,7 @@ def scratch() -> Iterator[Path]:
         os.close(held)
 
 
-def sweep() -> None:
+def remove_abandoned() -> None:
     """Remove the folders of harnesses that are dead; those of other users and of living harnesses stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):

@@ -6,14 +6,14 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.submission.contract import RESULTS, Submission
 from readbench_data.evaluation.submission.guard import Limits
-from readbench_data.evaluation.submission.harness import Progress, run
+from readbench_data.evaluation.submission.harness import Progress, run_submission
 from readbench_data.evaluation.submission.masking import MODES
 from readbench_data.evaluation.task.release_data import Release
+from readbench_data.store.records import JsonObject
 
 TOLERANCE = 1e-9
 ORDER_MATTERS = "the answers depend on the order of the corpus, so let ties be decided by the values"
@@ -35,7 +35,7 @@ class Claim:
     def read(cls, path: Path) -> Claim:
         """ReadbenchError unless the harness could have written it."""
         try:
-            said: dict[str, Any] = json.loads(path.read_text())
+            said: JsonObject = json.loads(path.read_text())
             values = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in said["results"]}
             claim = cls(said["submission_sha256"], said["mode"], dict(said["datasets"]), values)
             numbers = all(
@@ -50,7 +50,9 @@ class Claim:
         return claim
 
 
-def verify(folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None) -> list[str]:
+def verify_submission(
+    folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None
+) -> list[str]:
     """Rerun ``folder`` and compare with its results.json: one line a difference, empty when all is confirmed.
 
     In strict mode the corpus stands in another order in every run. Where values differ, their datasets are run once
@@ -93,7 +95,7 @@ def _rerun(
     before = path.read_bytes()
     try:
         with tempfile.TemporaryDirectory() as fresh:
-            rows = run(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
+            rows = run_submission(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
     finally:
         path.write_bytes(before)
     return {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in rows.iter_rows(named=True)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pyarrow as pa
 from readbench_data.entry import NORMAL
 from readbench_data.release import layout
 from readbench_data.release.composition import compose_row
+from readbench_data.release.manifest import BuiltDataset
 from readbench_data.release.verify.report import Check
 from readbench_data.selection.sampling import normals_wanted
 from readbench_data.windows.outcomes import SELECTED, Outcome
@@ -38,28 +38,28 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
 
 
 def check_sizes(
-    check: Check, name: str, dataset: dict[str, Any], frame: pl.DataFrame, shapes: dict[str, pa.Table]
+    check: Check, name: str, dataset: BuiltDataset, frame: pl.DataFrame, shapes: dict[str, pa.Table]
 ) -> None:
     """Sets are as large as the settings ask for, and as the composition says."""
     path = layout.audit(name)
     corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     anomalies = corpus.filter(pl.col("class_label") != NORMAL).height
     queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
-    if anomalies > dataset["config"]["corpus_cap"] or queries.height > dataset["config"]["query_cap"]:
+    if anomalies > dataset.config.corpus_cap or queries.height > dataset.config.query_cap:
         check.breach(path, "label_error", "a cap is exceeded")
-    for rho in dataset["config"]["pollution"][1:]:
+    for rho in dataset.config.pollution[1:]:
         normals = corpus.filter((pl.col("class_label") == NORMAL) & (pl.col("pollution") <= rho)).height
-        wanted, short = normals_wanted(anomalies, rho), dataset["shortfall"].get(str(rho), 0)
+        wanted, short = normals_wanted(anomalies, rho), dataset.shortfall.get(str(rho), 0)
         if normals != wanted - short:
             check.breach(path, "label_error", f"{normals} Normals at {rho} %, not {wanted} less {short}")
     have = Counter(corpus["class_label"].to_list())
-    floor = dataset["settings"]["min_same_class"]
+    floor = dataset.settings.min_same_class
     lonely = sorted({c for c in queries["class_label"] if have[c] < floor})
     if lonely:
         check.breach(path, "label_error", f"queries of {lonely[0]} have fewer than {floor} relevant entries")
-    stated = check.composition.get(name) or {}
-    levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset["config"]["pollution"][1:]}
-    built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels)
+    stated = check.composition[name].to_json() if name in check.composition else {}
+    levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset.config.pollution[1:]}
+    built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels).to_json()
     if built != stated:
         fields = [k for k in built if built[k] != stated.get(k)]
         check.breach(layout.COMPOSITION, "label_error", f"{name}: {', '.join(fields)} is not what the files hold")
