@@ -294,7 +294,7 @@ def test_one_table_alone_is_no_data(tmp_path: Path, keep: str, absent: str) -> N
         ((1000, 1300, "bed1", "ced1", 1), "affected 'ced1' is not a list"),
         ((1000, 1300, "bed1", "['ced1']", "x"), "cannot be read"),
         ((1000, 1300, "bed1", "['ced1']", 0), "category 0 is nominal"),
-        ((2400, 2700, "bed1", "['ced1']", 1), "ends after the last of 2,500 rows"),
+        ((2400, 2700, "bed1", "['ced1']", 1), "after the last row of data.csv (2,500 rows)"),
     ],
 )
 def test_malformed_metadata_is_named_by_row(tmp_path: Path, row: Row, why: str) -> None:
@@ -309,7 +309,7 @@ def test_malformed_metadata_is_named_by_row(tmp_path: Path, row: Row, why: str) 
     [
         ("", "has no column 'start_time'"),
         ("start_time,end_time,root_cause,category\n", "has no column 'affected'"),
-        ("start_time,end_time,root_cause,affected,category\n", "holds no anomaly"),
+        ("start_time,end_time,root_cause,affected,category\n", "contains no anomaly"),
         (
             "start_time,end_time,root_cause,affected,category\nmonday,2023-01-01 00:10:00,bed1,['ced1'],1\n",
             "cannot be read",
@@ -334,11 +334,11 @@ def _text_cell(text: str) -> str:
     ("spoil", "why"),
     [
         (lambda t: "", "has no column 'timestamp'"),
-        (lambda t: t.splitlines()[0] + "\n", "holds no row"),
+        (lambda t: t.splitlines()[0] + "\n", "contains no rows"),
         (lambda t: t.replace("cso1", "cso9", 1), "has no column 'cso1'"),
         (_text_cell, "line 8: cannot be read: In CSV column #1: .* invalid value 'abc6.0'"),
         (lambda t: t[: len(t) // 2], r"line 1259: cannot be read: CSV parse error: Expected 20 columns, got 11"),
-        (lambda t: "\n".join(t.splitlines()[:2]) + "\n", "ends after the last of 1 rows"),
+        (lambda t: "\n".join(t.splitlines()[:2]) + "\n", "after the last row of data.csv \\(1 rows\\)"),
         (lambda t: "\n".join(line for i, line in enumerate(t.splitlines()) if i != 50), "row 49: timestamp"),
         (lambda t: t.replace("2023-01-01 00:00:05", "yesterday", 1), "cannot be read"),
     ],

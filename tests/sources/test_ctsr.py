@@ -227,7 +227,7 @@ def test_adjusted_sets_strangers_and_second_copies_are_ignored_by_name(tmp_path:
     assert located.inputs == ("UCR/Coffee/Coffee_TRAIN.tsv",)
     reasons = {Path(n).name: r for n, r in located.ignored.items()}
     assert reasons["PLAID_TEST.tsv"].startswith("the archive's adjusted version")
-    assert reasons["MyOwn_TEST.tsv"].startswith("not one of the wanted sets")
+    assert reasons["MyOwn_TEST.tsv"].startswith("not one of the selected sets")
     assert reasons["Coffee_TRAIN.tsv"] == "second copy of UCR/Coffee/Coffee_TRAIN.tsv"
     assert located.missing[0] == "Coffee_TEST.tsv"
     assert located.missing[1].startswith("127 of 128 sets: ACSF1, Adiac, ")
@@ -250,10 +250,10 @@ def test_the_table_names_the_128_sets() -> None:
         ("1\t2\t3\n1\tabc\t3\n", "line 2, column 2", "'abc' is not a number"),
         ("1\t2\t3\nx\t2\t3\n", "line 2, column 1", "'x' is not a number"),
         ("label\tv0\tv1\n1\t2\t3\n", "line 1, column 1", "'label' is not a number"),
-        ("1\t2\t3\n1\t2\n", "line 2", "has 2 cells where line 1 has 3"),
-        ("1\t2\t3\n1\t2\t3\t4\n", "line 2", "has 4 cells where line 1 has 3"),
+        ("1\t2\t3\n1\t2\n", "line 2", "has 2 cells, but line 1 has 3"),
+        ("1\t2\t3\n1\t2\t3\t4\n", "line 2", "has 4 cells, but line 1 has 3"),
         ("1\t2\t3\n1\t\t3\n", "line 2, column 2", "'' is not a number"),
-        ("1\t2\t3\n\n1\t2\t3\n", "line 2", "has 1 cells where line 1 has 3"),
+        ("1\t2\t3\n\n1\t2\t3\n", "line 2", "has 1 cells, but line 1 has 3"),
         ("1\t2\t3\n1.5\t2\t3\n", "line 2, column 1", "class label 1.5 is not a whole number"),
         ("NaN\t2\t3\n", "line 1, column 1", "class label nan is not a whole number"),
         ("1,2,3\n", "line 1", "is not tab-separated"),

@@ -358,14 +358,14 @@ def day_text(rows: int, first: int = 0) -> list[str]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: [*t[:2], "3\t1", *t[3:]], "line 3: 2 columns, but 33 in the first line"),
-        (lambda t: [line.rsplit("\t", 1)[0] for line in t], "line 1: 10 rows of 32 columns; a row has 33"),
-        (lambda t: [*t[:4], t[4].replace("1.5", "open", 1), *t[5:]], "line 5: 'open' in column 2 is no number"),
+        (lambda t: [*t[:2], "3\t1", *t[3:]], "line 3: has 2 columns, but the first line has 33"),
+        (lambda t: [line.rsplit("\t", 1)[0] for line in t], "line 1: 10 rows of 32 columns; expected 33 columns"),
+        (lambda t: [*t[:4], t[4].replace("1.5", "open", 1), *t[5:]], "line 5: 'open' in column 2 is not a number"),
         (lambda t: [], "line 1: 0 rows"),
-        (lambda t: [*t[:4], t[2], *t[5:]], "line 5: second 2 after 3"),
-        (lambda t: [t[0].replace("0", "-1", 1), *t[1:]], "line 1: second -1 is none of 0 to 86399"),
-        (lambda t: [*t[:9], t[9].replace("9", "9.5", 1)], "line 10: second 9.5 is none of 0 to 86399"),
-        (lambda t: [*t[:9], t[9].replace("9", "NaN", 1)], "line 10: second nan is none of 0 to 86399"),
+        (lambda t: [*t[:4], t[2], *t[5:]], "line 5: second 2 follows 3"),
+        (lambda t: [t[0].replace("0", "-1", 1), *t[1:]], "line 1: second -1 is not in 0 to 86399"),
+        (lambda t: [*t[:9], t[9].replace("9", "9.5", 1)], "line 10: second 9.5 is not in 0 to 86399"),
+        (lambda t: [*t[:9], t[9].replace("9", "NaN", 1)], "line 10: second nan is not in 0 to 86399"),
     ],
 )
 def test_broken_text(tmp_path: Path, change: Callable[[list[str]], list[str]], message: str) -> None:

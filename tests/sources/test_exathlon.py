@@ -408,7 +408,7 @@ def test_split_archive_with_a_missing_part(folder: Path, tmp_path: Path) -> None
     for part in folder.rglob("4_0_100000_32.z*"):
         shutil.copy(part, tmp_path)
     (tmp_path / "4_0_100000_32.z02").unlink()
-    assert "4_0_100000_32.zip: is the last of 3 parts, and 4_0_100000_32.z02 is missing" in broken(tmp_path)
+    assert "4_0_100000_32.zip: is the last of 3 parts and 4_0_100000_32.z02 is missing" in broken(tmp_path)
     (tmp_path / "4_0_100000_32.zip").unlink()
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
     found = located(tmp_path)
@@ -448,12 +448,12 @@ def test_zip_without_a_csv(tmp_path: Path) -> None:
     file = tmp_path / "1_0_10000_17.zip"
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme.txt", "no table")
-    assert "it holds 0 CSV files, not one" in broken(tmp_path)
+    assert "it contains 0 CSV files, expected 1" in broken(tmp_path)
 
 
 def test_csv_with_a_missing_metric(tmp_path: Path) -> None:
     put(tmp_path, "1_0_10000_17", trace_text(range(300), drop="node7_MEM_memfree"))
-    assert "misses the metric node7_MEM_memfree (51 columns)" in broken(tmp_path)
+    assert "is missing the metric node7_MEM_memfree (51 columns)" in broken(tmp_path)
 
 
 def test_csv_with_a_text_cell_a_short_row_or_a_strange_clock(tmp_path: Path) -> None:
@@ -462,7 +462,7 @@ def test_csv_with_a_text_cell_a_short_row_or_a_strange_clock(tmp_path: Path) -> 
         (8, lines[8].replace(",", ",high,", 1).rsplit(",", 1)[0], "row 7: is not an Exathlon CSV"),
         (9, lines[9][:40], "row 8: is not an Exathlon CSV"),
         (1, lines[1].replace(str(T0), "noon", 1), "'noon' is not a Unix second"),
-        (20, lines[20].replace(str(T0 + 19), str(T0 + 3), 1), "row 19: time goes back"),
+        (20, lines[20].replace(str(T0 + 19), str(T0 + 3), 1), "row 19: time goes backwards"),
     ):
         put(tmp_path, "1_0_10000_17", [*lines[:number], line, *lines[number + 1 :]])
         assert reason in broken(tmp_path)
@@ -472,9 +472,9 @@ def test_empty_csv_header_only_and_no_t(tmp_path: Path) -> None:
     put(tmp_path, "1_0_10000_17", [])
     assert "is empty" in broken(tmp_path)
     put(tmp_path, "1_0_10000_17", trace_text([]))
-    assert "holds no row" in broken(tmp_path)
+    assert "contains no rows" in broken(tmp_path)
     put(tmp_path, "1_0_10000_17", [line.split(",", 1)[1] for line in trace_text(range(5))])
-    assert "its first column is" in broken(tmp_path)
+    assert "as first column, not t" in broken(tmp_path)
 
 
 def test_one_row_gives_no_window(tmp_path: Path) -> None:
@@ -508,7 +508,7 @@ def test_malformed_ground_truth(tmp_path: Path, line: str, reason: str) -> None:
 def test_ground_truth_with_a_missing_column_or_no_zip(tmp_path: Path) -> None:
     put(tmp_path, "1_4_1000_1", trace_text(range(600)))
     truth(tmp_path, head=HEAD.replace("root_cause_end", "end"))
-    assert "misses the column root_cause_end" in broken(tmp_path)
+    assert "is missing the column root_cause_end" in broken(tmp_path)
     (tmp_path / "data/raw/ground_truth.zip").write_bytes(b"nothing")
     assert "ground_truth.zip: is not a readable zip archive" in broken(tmp_path)
 

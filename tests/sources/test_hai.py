@@ -349,7 +349,7 @@ def test_real_header_is_ours(realdata: Callable[[str], Path]) -> None:
 
 def test_csv_with_a_missing_column(tmp_path: Path) -> None:
     put(tmp_path, rows().drop(columns="P3_LIT01"))
-    assert "test1.csv.gz: misses the column P3_LIT01 (83 columns instead of 84)" in broken(tmp_path)
+    assert "test1.csv.gz: is missing the column P3_LIT01 (83 columns instead of 84)" in broken(tmp_path)
 
 
 def test_csv_with_columns_in_another_order(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_empty_file_and_header_without_rows(tmp_path: Path) -> None:
     put(tmp_path, b"")
     assert "is empty" in broken(tmp_path)
     put(tmp_path, (",".join(HEADER) + "\n").encode())
-    assert "holds no row" in broken(tmp_path)
+    assert "contains no rows" in broken(tmp_path)
 
 
 def test_text_cell_names_the_row(tmp_path: Path) -> None:
@@ -393,23 +393,23 @@ def test_time_that_goes_back(tmp_path: Path) -> None:
     data = rows()
     data.loc[6, "time"] = data.loc[4, "time"]
     put(tmp_path, data)
-    assert "row 6: time does not advance" in broken(tmp_path)
+    assert "row 6: time repeats or goes backwards" in broken(tmp_path)
 
 
 def test_attack_that_no_timetable_names(tmp_path: Path) -> None:
     put(tmp_path, rows(attack=(311, 411)))
     plan(tmp_path, "A101,test1,2020-07-07 18:35,100,P1-PC,P1_B2016")
-    assert "row 311: an attack starts at 2020-07-07T15:35:11 that no timetable names" in broken(tmp_path)
+    assert "row 311: no timetable entry for the attack starting at 2020-07-07T15:35:11" in broken(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("A101,test1,yesterday,100,P1-PC,P1_B2016", "row 0: 'yesterday' is not a time"),
+        ("A101,test1,yesterday,100,P1-PC,P1_B2016", "row 0: start 'yesterday' is not a time"),
         ("A101,test1,2020-07-07 15:35,100,P9-XX,P1_B2016", "row 0: control loop 'P9-XX' is not one of P1-PC"),
-        ("A101,test1,2020-07-07 15:35,100,P1-PC,P1_NONE", "row 0: target point P1_NONE is no column"),
+        ("A101,test1,2020-07-07 15:35,100,P1-PC,P1_NONE", "row 0: target point P1_NONE is not a column"),
         ("A101,test1,2020-07-07 15:35,100,P1-PC,", "row 0: target point (none)"),
-        ("A101,test1", "row 0: '' is not a time"),
+        ("A101,test1", "row 0: start '' is not a time"),
     ],
 )
 def test_malformed_timetable(tmp_path: Path, line: str, reason: str) -> None:
@@ -420,7 +420,7 @@ def test_malformed_timetable(tmp_path: Path, line: str, reason: str) -> None:
 def test_timetable_without_a_column(tmp_path: Path) -> None:
     put(tmp_path, rows(attack=(311, 411)))
     (tmp_path / "attack_timetable.csv").write_text("attack_id,file\n")
-    assert "misses the column start, seconds, controllers, points" in broken(tmp_path)
+    assert "is missing the column start, seconds, controllers, points" in broken(tmp_path)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

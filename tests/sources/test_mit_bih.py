@@ -311,7 +311,7 @@ def test_altered_dat(one: Path) -> None:
 def test_atr_that_points_past_the_end(one: Path) -> None:
     marks = [(100, "N", ""), (32_400, "N", "")]
     (one / "100.atr").write_bytes(miniature.pack_annotations(marks))
-    with pytest.raises(BadInput, match=r"100\.atr, annotation 2: points at sample 32400 of a record of 32400"):
+    with pytest.raises(BadInput, match=r"100\.atr, annotation 2: is at sample 32400, but the record has 32400 samples"):
         recordings(one)
 
 
@@ -332,7 +332,7 @@ def test_atr_of_noise(one: Path) -> None:
 def test_symbol_outside_the_vocabulary(one: Path) -> None:
     word = (25 << 10 | 100).to_bytes(2, "little")  # code 25: bundle branch block beat, not used in this database
     (one / "100.atr").write_bytes(word + b"\0\0")
-    with pytest.raises(BadInput, match=r"100\.atr, annotation 1: symbol 'B' is not in the vocabulary"):
+    with pytest.raises(BadInput, match=r"100\.atr, annotation 1: symbol 'B' is not one of the known"):
         recordings(one)
 
 
@@ -391,7 +391,7 @@ def test_a_record_without_its_annotations_is_ignored_with_the_reason(one: Path, 
         shutil.copy(folder / f"103.{part}", one)
     located = SOURCE.locate(FileSet("mit_bih", one, "mirror"), {})
     assert located.inputs == ("100.hea", "100.dat", "100.atr")
-    assert located.ignored["103.hea"] == "its .atr file is not beside it"
+    assert located.ignored["103.hea"] == "its .atr file is not in the same folder"
 
 
 def test_a_second_copy_of_a_record_is_ignored(one: Path) -> None:

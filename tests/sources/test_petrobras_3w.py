@@ -94,7 +94,7 @@ def test_dataset_ini_with_escaped_percent_sign(folder: Path) -> None:
     assert ini["PARQUET_FILE_PROPERTIES"]["ABER-CKP"].endswith("[%]")
     assert ini["EVENTS"]["TRANSIENT_OFFSET"] == "100"
     found = located(folder)
-    assert found.ignored["dataset/dataset.ini"] == "metadata of the dataset, no values"
+    assert found.ignored["dataset/dataset.ini"] == "metadata of the dataset without values"
 
 
 # The miniature is in the true format
@@ -417,22 +417,22 @@ def test_a_code_outside_the_vocabulary_names_file_and_row(tmp_path: Path, code: 
     codes = [3] * 600
     codes[17] = code
     text = broken(put(tmp_path, frame(codes=codes)))
-    assert f"WELL-00001_20170101000000.parquet, row 17: class code {code} is not in the vocabulary" in text
+    assert f"WELL-00001_20170101000000.parquet, row 17: class code {code} is not one of the known codes" in text
 
 
 @pytest.mark.parametrize("name", ["P-TPT", "class"])
 def test_parquet_with_a_missing_column(tmp_path: Path, name: str) -> None:
-    assert f"misses the column {name} (it has" in broken(put(tmp_path, frame().drop(columns=name)))
+    assert f"is missing the column {name} (it has" in broken(put(tmp_path, frame().drop(columns=name)))
 
 
 def test_parquet_with_text_in_a_sensor(tmp_path: Path) -> None:
-    assert "column P-TPT holds" in broken(put(tmp_path, frame(**{"P-TPT": ["high"] * 600})))
+    assert "column P-TPT contains" in broken(put(tmp_path, frame(**{"P-TPT": ["high"] * 600})))
 
 
 def test_parquet_with_text_for_a_clock(tmp_path: Path) -> None:
     data = frame()
     data.index = pd.Index([str(t) for t in data.index], name="timestamp")
-    assert "column timestamp holds" in broken(put(tmp_path, data))
+    assert "column timestamp contains" in broken(put(tmp_path, data))
 
 
 @pytest.mark.parametrize("keep", [0, 3, 4000])
@@ -443,7 +443,7 @@ def test_truncated_parquet(tmp_path: Path, keep: int) -> None:
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:
-    assert "holds no row" in broken(put(tmp_path, frame().iloc[:0]))
+    assert "contains no rows" in broken(put(tmp_path, frame().iloc[:0]))
 
 
 def test_parquet_whose_clock_goes_back_or_is_missing(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_parquet_whose_clock_goes_back_or_is_missing(tmp_path: Path) -> None:
     times = list(data.index)
     times[5] = times[3]
     data.index = pd.DatetimeIndex(times, name="timestamp")
-    assert "row 5: time does not advance (2017-01-01T00:00:03" in broken(put(tmp_path, data))
+    assert "row 5: time repeats or goes backwards (2017-01-01T00:00:03" in broken(put(tmp_path, data))
     times[5] = pd.NaT
     data.index = pd.DatetimeIndex(times, name="timestamp")
     assert "row 5: has no timestamp" in broken(put(tmp_path, data))
@@ -490,15 +490,15 @@ def test_csv_cut_in_the_middle_of_a_row(tmp_path: Path) -> None:
 def test_csv_without_a_column_empty_or_with_a_header_only(tmp_path: Path) -> None:
     lines = csv_lines()
     lines[0] = lines[0].replace("QGL", "flow")
-    assert "misses the column QGL (it has 10 columns)" in broken(put_csv(tmp_path, lines))
+    assert "is missing the column QGL (it has 10 columns)" in broken(put_csv(tmp_path, lines))
     assert "(it is empty)" in broken(put_csv(tmp_path, []))
-    assert "holds no row" in broken(put_csv(tmp_path, [*csv_lines()[:1], ""]))
+    assert "contains no rows" in broken(put_csv(tmp_path, [*csv_lines()[:1], ""]))
 
 
 def test_csv_with_a_strange_code_or_half_a_code(tmp_path: Path) -> None:
     lines = csv_lines()
     lines[20] = lines[20][:-1] + "1.5"
-    assert "row 19: class code 1.5 is not in the vocabulary" in broken(put_csv(tmp_path, lines))
+    assert "row 19: class code 1.5 is not one of the known codes" in broken(put_csv(tmp_path, lines))
 
 
 def test_nothing_usable_is_no_data_with_a_reason(tmp_path: Path, folder: Path) -> None:

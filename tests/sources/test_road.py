@@ -209,7 +209,7 @@ def test_trap_7_the_real_key_names_are_read_and_the_readmes_are_not(tmp_path: Pa
         "max_speedometer_attack_1",
     )
     metadata(tmp_path, injected_aid="0x0D0", injection_interval=None)
-    with pytest.raises(BadInput, match="has no injection_interval of this capture"):
+    with pytest.raises(BadInput, match="has no injection_interval for this capture"):
         list(recordings(tmp_path))
 
 
@@ -295,23 +295,23 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: "", r"\.csv: the file is empty"),
-        (lambda t: t.partition("\n")[0] + "\n", r"\.csv: there is no frame below the header"),
-        (lambda t: t.replace("Time,", "When,"), r"\.csv: there is no column 'Time'"),
-        (lambda t: t.replace(",Signal_22_of_ID", ""), r"\.csv: there is no column 'Signal_22_of_ID'"),
+        (lambda t: "", r"\.csv: is empty"),
+        (lambda t: t.partition("\n")[0] + "\n", r"\.csv: contains no frames"),
+        (lambda t: t.replace("Time,", "When,"), r"\.csv: is missing the column 'Time'"),
+        (lambda t: t.replace(",Signal_22_of_ID", ""), r"\.csv: is missing the column 'Signal_22_of_ID'"),
         (lambda t: t.replace("0,0.5,208,2", "0,0.5,208,two"), r"\.csv, row 1: .*'two'"),
         (lambda t: t.replace("0,0.5,208,2", "0,0.5,ID_208,2"), r"\.csv, row 1: .*'ID_208'"),
         (lambda t: t[:-25], r"\.csv, row 2: .*Expected 25 columns, got"),
-        (lambda t: t.replace("0,0.5,208,2", "0,,208,2"), r"\.csv, row 1: a frame without a time"),
-        (lambda t: t.replace("0,0.5,208,2", "0,nan,208,2"), r"\.csv, row 1: a frame without a time"),
-        (lambda t: t.replace("0,0.5,208,2", "0,0.5,,2"), r"\.csv, row 1: a frame without ID"),
-        (lambda t: t.replace("0,0.5,208,2", ",0.5,208,2"), r"\.csv, row 1: a frame without Label"),
-        (lambda t: t.replace("0,1.0,208", "0,0.4,208"), r"\.csv, row 2: the time goes back \(id 208\)"),
+        (lambda t: t.replace("0,0.5,208,2", "0,,208,2"), r"\.csv, row 1: the frame has no time"),
+        (lambda t: t.replace("0,0.5,208,2", "0,nan,208,2"), r"\.csv, row 1: the frame has no time"),
+        (lambda t: t.replace("0,0.5,208,2", "0,0.5,,2"), r"\.csv, row 1: the frame has no ID"),
+        (lambda t: t.replace("0,0.5,208,2", ",0.5,208,2"), r"\.csv, row 1: the frame has no Label"),
+        (lambda t: t.replace("0,1.0,208", "0,0.4,208"), r"\.csv, row 2: time goes backwards \(id 208\)"),
         (
             lambda t: t.replace("0,0.5,208,2", "0,0.5,209,2"),
-            r"\.csv, row 1: a frame of an id that the DBC .*\(id 209\)",
+            r"\.csv, row 1: the DBC does not define the id .*\(id 209\)",
         ),
-        (lambda t: t.replace("0,0.5,208,2,", "0,0.5,208,2,5"), r"\.csv, row 1: a frame with more signals than"),
+        (lambda t: t.replace("0,0.5,208,2,", "0,0.5,208,2,5"), r"\.csv, row 1: the frame has more signals than"),
     ],
 )
 def test_a_malformed_capture_is_one_clear_line(tmp_path: Path, change: Callable[[str], str], words: str) -> None:
@@ -339,7 +339,7 @@ def test_a_malformed_capture_is_one_clear_line(tmp_path: Path, change: Callable[
 def test_malformed_metadata_are_one_clear_line(tmp_path: Path, broken: str) -> None:
     capture(tmp_path)
     metadata(tmp_path).write_text(broken)
-    with pytest.raises(BadInput, match=r"metadata\.json: not the metadata of captures"):
+    with pytest.raises(BadInput, match=r"metadata\.json: is not the metadata of captures"):
         list(recordings(tmp_path))
 
 

@@ -422,12 +422,12 @@ def test_truncated_rdata(tmp_path: Path, share: float) -> None:
 
 def test_wrong_object(tmp_path: Path) -> None:
     data = frame_bytes().replace(b"faulty_training", b"reinartz_tepset")
-    assert "holds the object 'reinartz_tepset', not 'faulty_training'" in broken(tmp_path, data)
+    assert "contains the object 'reinartz_tepset', not 'faulty_training'" in broken(tmp_path, data)
 
 
 def test_object_that_is_no_data_frame(tmp_path: Path) -> None:
     vector = b"RDX2\nX\n" + np.array([2, 0, 0, 0x402, 1, 0x40009, 15], ">i4").tobytes() + b"faulty_training"
-    assert "no data frame (R type 14)" in broken(tmp_path, vector + np.array([14, 1, 0, 0], ">i4").tobytes())
+    assert "is not a data frame (R type 14)" in broken(tmp_path, vector + np.array([14, 1, 0, 0], ">i4").tobytes())
 
 
 def test_missing_column(tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_text_column(tmp_path: Path) -> None:
     name = np.array([0x402, 1, 0x40009, 15], ">i4").tobytes() + b"faulty_training"
     text = np.array([0x313, 1, 16, 1, 0x40009, 1], ">i4").tobytes() + b"a"
     data = b"RDX2\nX\n" + np.array([2, 0, 0], ">i4").tobytes() + name + text
-    assert "column 1 is no vector of numbers (R type 16)" in broken(tmp_path, data)
+    assert "column 1 is not a vector of numbers (R type 16)" in broken(tmp_path, data)
 
 
 def test_columns_of_different_length(tmp_path: Path) -> None:
@@ -447,23 +447,23 @@ def test_columns_of_different_length(tmp_path: Path) -> None:
 
 
 def test_frame_without_rows(tmp_path: Path) -> None:
-    assert "row 0: has no rows" in broken(tmp_path, frame_bytes(0))
+    assert "row 0: contains no rows" in broken(tmp_path, frame_bytes(0))
 
 
 def test_gap_in_the_samples(tmp_path: Path) -> None:
     sample = np.arange(1, 41)
     sample[30:] += 1
-    assert "row 30: sample 32 where 31 must follow" in broken(tmp_path, frame_bytes(sample=sample))
+    assert "row 30: sample is 32, expected 31" in broken(tmp_path, frame_bytes(sample=sample))
 
 
 def test_fault_outside_the_vocabulary(tmp_path: Path) -> None:
     message = broken(tmp_path, frame_bytes(faultNumber=np.repeat([1.0, 21.0], 20), sample=np.tile(np.arange(1, 21), 2)))
-    assert "row 20: faultNumber 21 is not in the vocabulary" in message
+    assert "row 20: faultNumber 21 is not one of this file's fault numbers" in message
     assert "row 0: faultNumber 0 is not" in broken(tmp_path, frame_bytes(faultNumber=np.zeros(40)))
 
 
 def test_key_that_is_no_whole_number(tmp_path: Path) -> None:
-    assert "row 0: faultNumber is 1.5, no whole number" in broken(tmp_path, frame_bytes(faultNumber=np.full(40, 1.5)))
+    assert "row 0: faultNumber is 1.5, not a whole" in broken(tmp_path, frame_bytes(faultNumber=np.full(40, 1.5)))
     assert "simulationRun is nan" in broken(
         tmp_path, frame_bytes(simulationRun=np.full(40, -(2**31)))
     )  # R's missing integer
@@ -471,7 +471,7 @@ def test_key_that_is_no_whole_number(tmp_path: Path) -> None:
 
 def test_run_that_comes_twice(tmp_path: Path) -> None:
     data = frame_bytes(60, simulationRun=np.repeat([1, 2, 1], 20), sample=np.tile(np.arange(1, 21), 3))
-    assert "row 40: fault 1 has a second simulationRun 1" in broken(tmp_path, data)
+    assert "row 40: fault 1 has simulationRun 1 twice" in broken(tmp_path, data)
 
 
 def test_one_row(tmp_path: Path) -> None:
@@ -535,9 +535,9 @@ def test_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 " * 52 + "\n" + "1 " * 51 + "\n", "line 2: 51 columns, but 52 in the first line"),
+        ("1 " * 52 + "\n" + "1 " * 51 + "\n", "line 2: has 51 columns, but the first line has 52"),
         ("1 " * 51 + "\n" + "1 " * 51 + "\n", "line 1: 2 rows of 51 columns"),
-        ("1 " * 52 + "\n" + "1 " * 30 + "valve " + "1 " * 21 + "\n", "line 2: 'valve' in column 31 is no number"),
+        ("1 " * 52 + "\n" + "1 " * 30 + "valve " + "1 " * 21 + "\n", "line 2: 'valve' in column 31 is not a number"),
         ("", "line 1: 0 rows"),
     ],
 )

@@ -130,7 +130,7 @@ def test_lite_gives_every_class_a_query(windows: pl.DataFrame) -> None:
 
 def test_trap_1_the_label_of_a_sample_holds_for_all_its_rows(tmp_path: Path) -> None:
     content = table([(1, 0, 5, 6)], category=[0, 0, 0, 1, 1, 1])
-    with pytest.raises(BadInput, match="row 3: the label of sample 1 changes inside the cycle"):
+    with pytest.raises(BadInput, match="row 3: the label of sample 1 changes within the cycle"):
         list(recordings(put(tmp_path, content)))
 
 
@@ -282,9 +282,9 @@ def test_a_broken_file_is_one_clear_line(tmp_path: Path, spoil: Callable[[bytes]
         (table([(1, 0, 5, 3)], motor_iq_3=["1", "two", "3"]), "cannot be read as Parquet: .*two"),
         (table([(1, 13, 5, 3)]), "row 0: category 13 is not one of 0 to 12"),
         (table([(1, 12, 72, 3), (2, 4, 5, 3)], anomaly=[False] * 6), "row 3: anomaly and category 4 of sample 2"),
-        (table([(1, 0, 5, 3), (2, 0, 5, 3), (1, 0, 5, 3)]), "row 6: sample 1 comes back"),
+        (table([(1, 0, 5, 3), (2, 0, 5, 3), (1, 0, 5, 3)]), "row 6: sample 1 occurs again"),
         (table([(1, 0, 5, 3)], category=pa.array([0, None, 0])), "column 'category' has a missing value"),
-        (table([(1, 0, 5, 3)]).slice(0, 0), "holds no row"),
+        (table([(1, 0, 5, 3)]).slice(0, 0), "contains no rows"),
     ],
 )
 def test_malformed_tables_are_one_clear_line(tmp_path: Path, content: pa.Table, why: str) -> None:
@@ -302,7 +302,7 @@ def test_signals_without_any_value_become_zero_and_are_counted(tmp_path: Path, v
 
 def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
     (tmp_path / "voraus-ad-dataset-500hz.parquet").write_bytes(b"")
-    with pytest.raises(NoData, match=r"100hz.parquet is not there; .*500hz.parquet is the same cycles at 500 Hz"):
+    with pytest.raises(NoData, match=r"100hz.parquet was not found; .*500hz.parquet is the same cycles at 500 Hz"):
         SOURCE.locate(FileSet("voraus", tmp_path, "mirror"), OPTIONS)
     for place in ("b", "a/deep"):
         (tmp_path / place).mkdir(parents=True)
