@@ -1,4 +1,4 @@
-"""CTSR: every trap of UCR's TSV files, on the miniature and on the real sets where they are there."""
+"""CTSR: every trap of UCR's TSV files, on the miniature and on the real sets if they are available."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_trap_5_a_series_of_two_steps_is_dropped_and_recorded(folder: Path, wind
     assert kept["AllGestureWiimoteX/TRAIN/2"].evidence.unlabelled == ()
 
 
-def test_trap_6_series_that_are_not_z_normalised_stay_as_they_are(cut: dict[str, Segment]) -> None:
+def test_trap_6_series_that_are_not_z_normalised_are_not_changed(cut: dict[str, Segment]) -> None:
     gesture = np.concatenate([s.values for i, s in cut.items() if i.startswith("GestureMidAirD2")])
     counts = np.concatenate([s.values for i, s in cut.items() if i.startswith("Chinatown")])
     outline = np.concatenate([s.values for i, s in cut.items() if i.startswith("ArrowHead")])
@@ -170,14 +170,14 @@ def test_trap_8_small_classes_have_no_query(windows: pl.DataFrame) -> None:
     assert drawn.filter(outcome="query").height == 20
 
 
-def test_trap_9_columns_are_taken_by_position(tmp_path: Path) -> None:
+def test_trap_9_columns_are_found_by_position(tmp_path: Path) -> None:
     tsv(tmp_path, "1\t1\t2\n1\t1\t3\n")
     labels, values = read_tsv(FileSet("ctsr", tmp_path, "mirror"), "Coffee_TRAIN.tsv")
     assert labels.tolist() == [1, 1]
     assert values.tolist() == [[1, 2], [1, 3]]
 
 
-def test_trap_10_unbalanced_parts_are_kept_as_they_are(windows: pl.DataFrame, drawn: pl.DataFrame) -> None:
+def test_trap_10_unbalanced_parts_are_not_changed(windows: pl.DataFrame, drawn: pl.DataFrame) -> None:
     fungi = windows.filter(pl.col("recording_id").str.starts_with("Fungi/TRAIN"))
     assert fungi["class_label"].n_unique() == fungi.height == 18
     sides = drawn.filter(pl.col("reason").is_null() & pl.col("recording_id").str.starts_with("Chinatown"))
@@ -218,7 +218,7 @@ def test_any_layout_gives_the_same_series(folder: Path, tmp_path: Path) -> None:
     assert there == flat
 
 
-def test_adjusted_sets_strangers_and_second_copies_are_ignored_by_name(tmp_path: Path) -> None:
+def test_adjusted_sets_unknown_sets_and_second_copies_are_ignored_by_name(tmp_path: Path) -> None:
     tsv(tmp_path / "UCR" / "Coffee", "1\t2\n")
     tsv(tmp_path / "copy", "1\t2\n")
     tsv(tmp_path / "UCR" / "Missing_value_and_variable_length_datasets_adjusted" / "PLAID", "1\t2\n", "PLAID_TEST.tsv")
@@ -270,7 +270,7 @@ def test_malformed_cells_are_named_by_line_and_column(tmp_path: Path, text: str 
 
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, text: str) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path, text: str) -> None:
     tsv(tmp_path, text)
     with pytest.raises(BadInput, match=r"Coffee_TRAIN\.tsv: is empty"):
         list(recordings(tmp_path))

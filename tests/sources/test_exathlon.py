@@ -1,4 +1,4 @@
-"""Exathlon: every trap of its sheet, on the miniature, on files made here, and on the real slice."""
+"""Exathlon: every documented trap, on the miniature, on files made here, and on some real traces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def csv_of(folder: Path, trace: str) -> pd.DataFrame:
 
 
 def trace_text(seconds: Sequence[int] | range, drop: str = "", value: object = None) -> list[str]:
-    """Lines of a trace: one ramp a metric over the given seconds after ``T0``."""
+    """Lines of a trace: one ramp per metric over the given seconds after ``T0``."""
     names = ["t", *(c for c in CHANNELS if c != drop)]
     lines = [",".join(names)]
     for i, second in enumerate(seconds):
@@ -152,7 +152,7 @@ def test_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / file.relative_to(folder)).read_bytes()
 
 
-# Traps, numbered as in the sheet
+# Traps, numbered as documented
 
 
 def test_trap_1_duplicates_and_gaps_become_whole_seconds(folder: Path, made: dict[str, Recording]) -> None:
@@ -352,15 +352,15 @@ def test_original_rows_reproduce_the_window_values(
         np.testing.assert_array_equal(again, values)
 
 
-def test_normal_windows_of_undisturbed_traces_lie_end_to_end(windows: pl.DataFrame) -> None:
+def test_normal_windows_of_undisturbed_traces_are_consecutive(windows: pl.DataFrame) -> None:
     starts = windows.filter(pl.col("recording_id") == "7_0_50000_58")["start"]
     assert starts.to_list() == list(range(0, 2300 - 255, 256))
 
 
-# Files that are not there
+# Missing files
 
 
-def test_partial_data_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
+def test_partial_data_lists_what_is_missing(folder: Path, tmp_path: Path) -> None:
     found = located(folder)
     assert found.missing == ("75 of the 93 traces (20 of them disturbed)",)
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
@@ -456,7 +456,7 @@ def test_csv_with_a_missing_metric(tmp_path: Path) -> None:
     assert "is missing the metric node7_MEM_memfree (51 columns)" in broken(tmp_path)
 
 
-def test_csv_with_a_text_cell_a_short_row_or_a_strange_clock(tmp_path: Path) -> None:
+def test_csv_with_a_text_cell_a_short_row_or_an_invalid_clock(tmp_path: Path) -> None:
     lines = trace_text(range(300))
     for number, line, reason in (
         (8, lines[8].replace(",", ",high,", 1).rsplit(",", 1)[0], "row 7: is not an Exathlon CSV"),

@@ -1,4 +1,4 @@
-"""Petrobras 3W: every trap of its sheet, on the miniature, on files made here, and on the real instances."""
+"""Petrobras 3W: every documented trap, on the miniature, on files made here, and on the real instances."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_every_stage_of_the_miniature_is_drawn(windows: pl.DataFrame) -> None:
     assert result.without_query == {"Flow Instability": "all its windows are in corpus units"}
 
 
-# Traps, numbered as in the sheet
+# Traps, numbered as documented
 
 
 def test_trap_1_absent_sensor_is_a_null_column_and_is_removed(
@@ -242,7 +242,7 @@ def test_trap_8_the_same_event_has_another_name_an_hour_later(
     np.testing.assert_allclose(theirs.values, ours.values[3600:], rtol=1e-6)
 
 
-def test_trap_8_another_copy_of_a_folder_is_left_out_whole(tmp_path: Path) -> None:
+def test_trap_8_another_copy_of_a_folder_is_left_out_as_a_whole(tmp_path: Path) -> None:
     for root in ("1.0.0/data", "1.1.1/data"):
         put_csv(tmp_path, csv_lines(), f"{root}/2/WELL-00003_20180206182917.csv")
     put_csv(tmp_path, csv_lines(), "1.1.1/data/2/WELL-00003_20180206180000.csv")
@@ -285,7 +285,7 @@ def test_trap_12_a_transient_shorter_than_a_window_and_a_steady_run_of_139(
     runs = [(s.code, s.stop - s.start) for s in new[key].evidence.spans]
     assert runs == [("0", 1200), ("106", 200), ("6", 139)]
     rows = index(cut[key])
-    # Rows 4,608 to 4,863 hold 192 normal, 64 transient; the next whole window 136 transient and 120 steady.
+    # Rows 4,608 to 4,863: 192 normal, 64 transient; the next complete window: 136 transient and 120 steady.
     last = rows.row(-1, named=True)
     assert (last["row_start"], last["row_stop"]) == (4864, 5120)
     assert last["class_label"] == "Quick Restriction in PCK"
@@ -366,7 +366,7 @@ def test_a_class_in_one_well_goes_to_the_corpus(windows: pl.DataFrame) -> None:
     assert drawn.filter(pl.col("class_label") == "Flow Instability")["outcome"].unique().to_list() == ["corpus"]
 
 
-def test_extras_and_ids_do_not_tell_the_class(windows: pl.DataFrame) -> None:
+def test_extras_and_ids_do_not_reveal_the_class(windows: pl.DataFrame) -> None:
     assert windows["extras"].unique().to_list() == ["{}"]
 
 
@@ -390,7 +390,7 @@ def test_original_rows_reproduce_the_window_values(
         np.testing.assert_array_equal(again, segment.values[row["start"] : row["stop"]])
 
 
-def test_a_jump_of_the_clock_breaks_an_instance(tmp_path: Path) -> None:
+def test_a_jump_of_the_clock_splits_an_instance(tmp_path: Path) -> None:
     data = frame()
     data.index = pd.DatetimeIndex([*data.index[:250], *(data.index[250:] + pd.Timedelta("10s"))], name="timestamp")
     parts = list(recordings(put(tmp_path, data)))
@@ -495,7 +495,7 @@ def test_csv_without_a_column_empty_or_with_a_header_only(tmp_path: Path) -> Non
     assert "contains no rows" in broken(put_csv(tmp_path, [*csv_lines()[:1], ""]))
 
 
-def test_csv_with_a_strange_code_or_half_a_code(tmp_path: Path) -> None:
+def test_csv_with_an_unknown_code_or_half_a_code(tmp_path: Path) -> None:
     lines = csv_lines()
     lines[20] = lines[20][:-1] + "1.5"
     assert "row 19: class code 1.5 is not one of the known codes" in broken(put_csv(tmp_path, lines))
@@ -514,7 +514,7 @@ def test_nothing_usable_is_no_data_with_a_reason(tmp_path: Path, folder: Path) -
         located(tmp_path, version="3.0")
 
 
-def test_files_that_are_no_instances_are_listed(tmp_path: Path) -> None:
+def test_files_that_are_not_instances_are_listed(tmp_path: Path) -> None:
     put(tmp_path, frame())
     put(tmp_path, frame(), "dataset/3/summary.parquet")
     found = located(tmp_path)

@@ -1,4 +1,4 @@
-"""RCAEval RE1: cases in both layouts, two windows a fault, and every trap of its sheet."""
+"""RCAEval RE1: cases in both layouts, two windows per fault, and every documented trap."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_trap_4_columns_are_the_union_and_absent_ones_are_counted(tmp_path: Path
     assert index(cut)["filled_fraction"].unique().to_list() == [pytest.approx(1 / 3)]
 
 
-def test_trap_4_lengths_that_tell_the_fault_do_not_reach_a_window(folder: Path, windows: pl.DataFrame) -> None:
+def test_trap_4_lengths_that_reveal_the_fault_do_not_reach_a_window(folder: Path, windows: pl.DataFrame) -> None:
     lines = {t.parents[1].name: len(t.read_text().splitlines()) for t in folder.glob("RE1-OB/adservice_*/1/data.csv")}
     assert (lines["adservice_cpu"], lines["adservice_delay"], lines["adservice_loss"]) == (4202, 721, 721)
     assert set(windows["stop"] - windows["start"]) == {256}
@@ -261,7 +261,7 @@ def test_a_copy_of_a_case_is_read_once(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path, folder: Path) -> None:
     assert located(folder).missing == tuple(
         f"{n} of 125 cases of RE1-{s}" for s, n in (("OB", 90), ("SS", 105), ("TT", 105))
     )
@@ -278,7 +278,7 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
         located(tmp_path)
 
 
-def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_is_not_unpacked_is_reported(tmp_path: Path) -> None:
     (tmp_path / "RE1-SS.zip").write_bytes(b"PK")
     with pytest.raises(NoData, match=r"no case of RE1: RE1-SS\.zip is an archive that is not unpacked"):
         located(tmp_path)
@@ -478,7 +478,7 @@ def test_full_shape_gives_the_printed_row(tmp_path: Path) -> None:
 
 
 def test_perturbed_counts_move_the_sizes(tmp_path: Path) -> None:
-    """Two repetitions instead of five: 30 cases a class, 56 corpus windows and 4 queries each."""
+    """Two repetitions instead of five: 30 cases, 56 corpus windows and 4 queries per class."""
     full_shape(tmp_path, repetitions=2)
     windows = index(segments(tmp_path))
     found = drawn(windows, BenchmarkConfig())

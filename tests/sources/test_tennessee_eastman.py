@@ -50,7 +50,7 @@ def simulated(realdata: Callable[[str], Path]) -> dict[str, Recording]:
     return {r.recording_id: r for r in read(realdata("tennessee_eastman"), layout="rieth")}
 
 
-# What the miniature must contain
+# Contents of the miniature
 
 
 def test_miniature_has_the_published_frames(frames: dict[str, pd.DataFrame]) -> None:
@@ -184,14 +184,14 @@ def test_d00_is_transposed_and_has_500_rows(classic: dict[str, Recording], reald
     assert classic["d01/after-onset"].values.shape == (480, 52)
 
 
-def test_white_space_of_any_width_parts_columns(tmp_path: Path) -> None:
+def test_white_space_of_any_width_separates_columns(tmp_path: Path) -> None:
     (tmp_path / "d00_te.dat").write_text(("  1.5 \t" + "\t   ".join(["2"] * 51) + "\n") * 300)
     (recording,) = read(tmp_path)
     assert recording.values.shape == (300, 52)
 
 
 def test_rdata_is_read_in_bounded_memory(tmp_path: Path) -> None:
-    """150,000 rows are 66 MB as R keeps them; the reader holds a few."""
+    """150,000 rows are 66 MB in R's form; the reader uses a few megabytes."""
     import tracemalloc
 
     rows = 300 * 500
@@ -251,7 +251,7 @@ def test_classic_files_give_84_fault_windows(classic: dict[str, Recording]) -> N
 
 
 def test_plain_build_of_the_real_folder_reads_the_classic_files(realdata: Callable[[str], Path]) -> None:
-    """The R data files beside them are not the published ones; asked for by name, they are read."""
+    """The R data files next to them are not the published ones; they are read if the setting selects them."""
     files = FileSet("tennessee_eastman", realdata("tennessee_eastman"), "mirror")
     located = SOURCE.locate(files, CONFIG.options)
     assert [Path(n).name for n in located.inputs] == list(CLASSIC)
@@ -383,7 +383,7 @@ def frame_bytes(rows: int = 40, **changed: np.ndarray) -> bytes:
 
 
 def broken(folder: Path, data: bytes, packed: bool = True) -> str:
-    """The message a file of these bytes is refused with."""
+    """Return the message of the error for a file with these bytes."""
     path = folder / "TEP_Faulty_Training.RData"
     path.write_bytes(gzip.compress(data, 1) if packed else data)
     with pytest.raises(BadInput) as refused:
@@ -425,7 +425,7 @@ def test_wrong_object(tmp_path: Path) -> None:
     assert "contains the object 'reinartz_tepset', not 'faulty_training'" in broken(tmp_path, data)
 
 
-def test_object_that_is_no_data_frame(tmp_path: Path) -> None:
+def test_object_that_is_not_a_data_frame(tmp_path: Path) -> None:
     vector = b"RDX2\nX\n" + np.array([2, 0, 0, 0x402, 1, 0x40009, 15], ">i4").tobytes() + b"faulty_training"
     assert "is not a data frame (R type 14)" in broken(tmp_path, vector + np.array([14, 1, 0, 0], ">i4").tobytes())
 
@@ -462,14 +462,15 @@ def test_fault_outside_the_vocabulary(tmp_path: Path) -> None:
     assert "row 0: faultNumber 0 is not" in broken(tmp_path, frame_bytes(faultNumber=np.zeros(40)))
 
 
-def test_key_that_is_no_whole_number(tmp_path: Path) -> None:
-    assert "row 0: faultNumber is 1.5, not a whole" in broken(tmp_path, frame_bytes(faultNumber=np.full(40, 1.5)))
+def test_key_that_is_not_a_whole_number(tmp_path: Path) -> None:
+    faults = np.full(40, 1.5)
+    assert "row 0: faultNumber is 1.5, not a whole number" in broken(tmp_path, frame_bytes(faultNumber=faults))
     assert "simulationRun is nan" in broken(
         tmp_path, frame_bytes(simulationRun=np.full(40, -(2**31)))
     )  # R's missing integer
 
 
-def test_run_that_comes_twice(tmp_path: Path) -> None:
+def test_run_that_occurs_twice(tmp_path: Path) -> None:
     data = frame_bytes(60, simulationRun=np.repeat([1, 2, 1], 20), sample=np.tile(np.arange(1, 21), 3))
     assert "row 40: fault 1 has simulationRun 1 twice" in broken(tmp_path, data)
 
@@ -492,7 +493,7 @@ def test_nan_and_inf_everywhere_are_filled_and_counted(tmp_path: Path) -> None:
 
 
 def test_serialization_3_with_compact_sequences(tmp_path: Path) -> None:
-    """R 3.5 and later may keep 1:n as (n, first, step); another writer's file reads the same."""
+    """R 3.5 and later may store 1:n as (n, first, step); a file of another writer gives the same values."""
     from sources.formats.rdata import spool_frame
 
     def integer(*numbers: int) -> bytes:
@@ -514,7 +515,7 @@ def test_serialization_3_with_compact_sequences(tmp_path: Path) -> None:
     assert frame.take(1, 4, ["b", "a"]).tolist() == [[1, 2], [2, 3], [3, 4]]
 
 
-def test_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_error_states_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
     from readbench_data.errors import ReadbenchError
