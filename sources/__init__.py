@@ -1,6 +1,6 @@
 """One module and one TOML file per dataset: everything that is special about that dataset.
 
-The registry finds the modules by itself: a new dataset is a new module here and one in ``sources.miniatures``.
+The registry finds the modules by itself: to add a dataset, add one module here and one in ``sources.miniatures``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MiniatureWriter = Callable[[Path, int], None]
 
 @cache
 def all_sources() -> dict[str, Source]:
-    """Every declared source by name, in the order of the benchmark's table."""
+    """Return every declared source by name, in the order of the benchmark's table."""
     found = []
     for module in pkgutil.iter_modules(__path__):
         if not module.ispkg and not module.name.startswith("_"):
@@ -31,7 +31,7 @@ def all_sources() -> dict[str, Source]:
 
 
 def get(name: str) -> Source:
-    """A source by name; ``UsageError`` with the names there are."""
+    """Return a source by name. Raises ``UsageError`` that lists the known names."""
     sources = all_sources()
     if name not in sources:
         raise UsageError(f"no dataset {name!r}; there are {', '.join(sources)}")
@@ -39,11 +39,11 @@ def get(name: str) -> Source:
 
 
 def miniature(name: str) -> MiniatureWriter:
-    """The generator ``write(folder, seed)`` of small stand-in files of a source, in its true format."""
+    """Return the function ``write(folder, seed)`` that writes small stand-in files of a source in its true format."""
     writer: MiniatureWriter = importlib.import_module(f"{__name__}.miniatures.{name}").write
     return writer
 
 
 def module_names(name: str) -> tuple[str, str]:
-    """The module of a source and the module of its miniature, for code versions."""
+    """Return the names of a source's module and of its miniature's module, for code versions."""
     return f"{__name__}.{name}", f"{__name__}.miniatures.{name}"

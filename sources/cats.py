@@ -1,6 +1,6 @@
 """CATS (Controlled Anomalies Time Series): 200 injected anomalies in a simulated system, 17 channels at 1 Hz.
 
-The name of READ-Bench's twelfth dataset is not known. CATS is this project's own choice for its place.
+READ-Bench's twelfth dataset is not known. CATS is this project's own choice for it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ CHANNELS = (
 """Four commands and three stimuli (a), then ten telemetry channels (b, c), in the order of the file."""
 
 TRUTH = ("y", "category")
-"""Columns of the label: they stand among the channels and are never values."""
+"""Label columns: they are next to the channels in the file and are never values."""
 
 COLUMNS = ("timestamp", *CHANNELS, *TRUTH)
 METADATA_COLUMNS = ("start_time", "end_time", "root_cause", "affected", "category")
 
 
 class CatsOptions(SourceOptions):
-    """What is decided for CATS only."""
+    """Options that only CATS has."""
 
     class_by: Literal["category", "root_cause"] = setting(
         "category", provenance=OURS, description="the column of metadata.csv that is the class of an anomaly"
@@ -61,13 +61,13 @@ class CatsOptions(SourceOptions):
         follows=(1, 0),
         ge=0,
         le=MOST,
-        description="rows between an anomaly and what counts as normal operation, at least",
+        description="minimum number of rows between an anomaly and rows that count as normal operation",
     )
 
 
 @dataclass(frozen=True)
 class Anomaly:
-    """A row of metadata.csv; ``start`` and ``end`` in rows of the data file, ``end`` the row of end_time."""
+    """One row of metadata.csv. ``start`` and ``end`` are rows of the data file; ``end`` is the row of end_time."""
 
     name: str
     start: int
@@ -89,12 +89,12 @@ class Stretch:
 
 
 def locate(files: FileSet, options: CatsOptions) -> Located:
-    """metadata.csv and data.csv, or data.parquet where there is no data.csv."""
+    """Return metadata.csv and data.csv, or data.parquet if there is no data.csv."""
     tables = files.glob("data.csv") or files.glob("data.parquet")
     metadata = files.glob("metadata.csv")
     if not tables or not metadata:
         absent = "metadata.csv" if tables else "data.csv (or data.parquet)"
-        raise NoData(f"{absent} is not there: both tables of version 2 are needed")
+        raise NoData(f"{absent} is missing: both tables of version 2 are needed")
     table = tables[0]
     beside = [m for m in metadata if PurePosixPath(m).parent == PurePosixPath(table).parent]
     chosen = (table, (beside or list(metadata))[0])
@@ -103,13 +103,13 @@ def locate(files: FileSet, options: CatsOptions) -> Located:
 
 
 def read(files: FileSet, located: Located, options: CatsOptions) -> Iterator[Recording]:
-    """Nominal stretches and anomalies in turn, each one recording, in the order of time."""
+    """Yield nominal stretches and anomalies, one recording per stretch, in order of time."""
     data, metadata = located.inputs
     path, digest = files.path(data), files.sha256(data)
     blocks = read_blocks(path, COLUMNS)
     first = next(blocks, None)
     if first is None:
-        raise BadInput(path, "holds no row")
+        raise BadInput(path, "contains no rows")
     epoch = first[0][0]
     anomalies = read_metadata(files, metadata, epoch, options.class_by)
     waiting = plan(anomalies, options.reach, options.margin)
@@ -130,7 +130,11 @@ def read(files: FileSet, located: Located, options: CatsOptions) -> Iterator[Rec
     late = next((a for a in anomalies if a.end >= rows), None)
     if late is not None:
         where = f"row {int(late.name.rpartition('_')[2])}"
-        raise BadInput(files.path(metadata), f"the anomaly ends after the last of {rows:,} rows of {path.name}", where)
+        raise BadInput(
+            files.path(metadata),
+            f"the anomaly ends after the last row of {path.name} ({rows:,} rows), download both files again",
+            where,
+        )
     for stretch in waiting:
         if stretch.start < rows:
             yield _recording(stretch, np.concatenate(held)[stretch.start - held_from :], epoch, data, digest)
@@ -144,8 +148,8 @@ def _chain(
 
 
 def plan(anomalies: Sequence[Anomaly], reach: int, margin: int) -> list[Stretch]:
-    """Stretches in order of time: each anomaly with ``reach`` rows on both sides, and what is at least
-    ``margin`` rows from any anomaly as nominal. Anomalies within each other's reach share a stretch."""
+    """Return the stretches in order of time: each anomaly with ``reach`` rows on both sides, and as nominal the rows
+    that are at least ``margin`` rows from any anomaly. Anomalies within each other's reach share a stretch."""
     groups: list[list[Anomaly]] = []
     for anomaly in sorted(anomalies, key=lambda a: (a.start, a.name)):
         if groups and anomaly.start - reach <= max(a.end for a in groups[-1]) + 1 + reach:
@@ -165,7 +169,7 @@ def plan(anomalies: Sequence[Anomaly], reach: int, margin: int) -> list[Stretch]
 
 
 def _recording(stretch: Stretch, table: np.ndarray, epoch: np.datetime64, data: str, digest: str) -> Recording:
-    """The recording of one stretch from ``table``, which begins at the stretch's first row."""
+    """Return the recording of one stretch; ``table`` begins at the stretch's first row."""
     table = table[: None if stretch.stop is None else stretch.stop - stretch.start]
     y, category = table[:, -2], table[:, -1]
     return Recording(
@@ -182,35 +186,35 @@ def _recording(stretch: Stretch, table: np.ndarray, epoch: np.datetime64, data: 
 
 
 def evidence(stretch: Stretch, y: np.ndarray, category: np.ndarray) -> Evidence:
-    """Events of a stretch; rows on which ``y``/``category`` and the metadata disagree are unlabelled.
+    """Return the events of a stretch; rows on which ``y``/``category`` and the metadata disagree are unlabelled.
 
-    Whether the second of end_time still belongs to an anomaly is not published: its own ``y`` decides.
+    Whether the second of end_time still belongs to an anomaly is not published: ``y`` of that row decides.
     """
-    said = y != 0
+    labelled = y != 0
     events, expected = [], np.zeros(len(y))
     for anomaly in stretch.anomalies:
         start, end = anomaly.start - stretch.start, anomaly.end - stretch.start
-        stop = end + 1 if end < len(y) and said[end] and category[end] == anomaly.category else end
+        stop = end + 1 if end < len(y) and labelled[end] and category[end] == anomaly.category else end
         expected[start:stop] = anomaly.category
         events.append(Event(anomaly.code, start, stop, anomaly.name, anomaly.root_cause, anomaly.affected))
-    doubtful = (said != (expected != 0)) | (said & (category != expected))
+    doubtful = (labelled != (expected != 0)) | (labelled & (category != expected))
     edges = np.flatnonzero(np.diff(np.concatenate([[False], doubtful, [False]]).astype(np.int8)))
     return Evidence.events(events, list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)))
 
 
 def read_metadata(files: FileSet, name: str, epoch: np.datetime64, class_by: str) -> list[Anomaly]:
-    """The anomalies, named by their data row (from 0). ``BadInput`` for a cell that does not parse."""
+    """Return the anomalies, named by their data row (from 0). Raises ``BadInput`` for a cell that cannot be parsed."""
     path = files.path(name)
     try:
         reader = csv.DictReader(io.StringIO(files.read_bytes(name).decode("utf-8")))
         rows, found = list(reader), tuple(reader.fieldnames or ())
     except (UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(path, f"is not a CSV text ({error})") from error
+        raise BadInput(path, f"is not a CSV file in UTF-8 ({error})") from error
     missing = [c for c in METADATA_COLUMNS if c not in found]
     if missing:
         raise BadInput(path, f"has no column {missing[0]!r}")
     if not rows:
-        raise BadInput(path, "holds no anomaly")
+        raise BadInput(path, "contains no anomaly")
     return [_anomaly(path, number, row, epoch, class_by) for number, row in enumerate(rows)]
 
 
@@ -234,7 +238,7 @@ def _anomaly(path: Path, number: int, row: Mapping[str, str], epoch: np.datetime
 
 
 def parse_affected(path: Path, cell: str | None, where: str) -> tuple[str, ...]:
-    """``"['cfo1']"`` as a tuple of names, by a literal parser: nothing in the cell is ever run."""
+    """Parse ``"['cfo1']"`` into a tuple of names with a literal parser, which never executes the cell."""
     try:
         names = ast.literal_eval(cell or "")
     except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
@@ -245,12 +249,14 @@ def parse_affected(path: Path, cell: str | None, where: str) -> tuple[str, ...]:
 
 
 def _check_clock(path: Path, times: np.ndarray, epoch: np.datetime64, row: int) -> None:
-    """Every row is one second after the one before: only then a time is a row."""
+    """Check that every row is one second after the previous one, so that times can be converted to rows."""
     expected = epoch + np.arange(row, row + len(times)).astype("timedelta64[s]")
     wrong = np.flatnonzero(times != expected)
     if wrong.size:
         at = int(wrong[0])
-        raise BadInput(path, f"timestamp {times[at]} where 1 Hz has {expected[at]}", f"row {row + at}")
+        raise BadInput(
+            path, f"timestamp is {times[at]}, expected {expected[at]} (one row per second)", f"row {row + at}"
+        )
 
 
 SOURCE = Source(

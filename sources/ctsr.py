@@ -1,7 +1,7 @@
-"""CTSR (content-based time series retrieval): the univariate sets of the UCR Archive 2018, one series a window.
+"""CTSR (content-based time series retrieval): the univariate sets of the UCR Archive 2018, one series per window.
 
-READ-Bench names CTSR as its shape-driven reference and prints no row that could be read. CTSR is built from the
-UCR Archive; which sets, which length and which split it uses is not known, so those choices here are ours.
+READ-Bench names CTSR as its shape-driven reference; its printed row could not be read. CTSR is built from the
+UCR Archive; which sets, length and split it uses is not known, so these choices are ours.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ MINUS_ONE_IS_MISSING = ("MelbournePedestrian",)
 
 
 def ucr_sets() -> tuple[str, ...]:
-    """Names of the 128 sets of the UCR Archive 2018."""
+    """Return the names of the 128 sets of the UCR Archive 2018."""
     with (Path(__file__).parent / "tables" / "ctsr_ucr_sets.csv").open(encoding="utf-8") as stream:
         return tuple(row["set"] for row in csv.DictReader(stream))
 
 
 class CtsrOptions(SourceOptions):
-    """What is decided for CTSR only."""
+    """Options that only CTSR has."""
 
     min_length: int = setting(
-        8, provenance=OURS, ge=1, le=MOST, description="series of fewer steps than this have no label and are dropped"
+        8, provenance=OURS, ge=1, le=MOST, description="series with fewer steps than this have no label and are dropped"
     )
     sets: Annotated[tuple[str, ...], Strict(False), EachOf("sets of the UCR Archive 2018", ucr_sets)] = setting(
         (), provenance=OURS, reader=False, description="the sets of the archive that are used; an empty list: all"
@@ -52,7 +52,7 @@ class CtsrOptions(SourceOptions):
 
 
 def locate(files: FileSet, options: CtsrOptions) -> Located:
-    """``<Set>_TRAIN.tsv`` and ``<Set>_TEST.tsv`` of the wanted sets, wherever they lie."""
+    """Find ``<Set>_TRAIN.tsv`` and ``<Set>_TEST.tsv`` of the selected sets in any folder."""
     wanted = options.sets or ucr_sets()
     chosen: dict[tuple[str, str], str] = {}
     ignored: dict[str, str] = {}
@@ -62,13 +62,13 @@ def locate(files: FileSet, options: CtsrOptions) -> Located:
         if ADJUSTED in path.parts:
             ignored[name] = "the archive's adjusted version: gaps interpolated, series padded with noise"
         elif ucr_set not in wanted:
-            ignored[name] = "not one of the wanted sets of the UCR Archive 2018"
+            ignored[name] = "not one of the selected sets of the UCR Archive 2018"
         elif (ucr_set, part) in chosen:
             ignored[name] = f"second copy of {chosen[ucr_set, part]}"
         else:
             chosen[ucr_set, part] = name
     if not chosen:
-        raise NoData("no <Set>_TRAIN.tsv or <Set>_TEST.tsv of the UCR Archive 2018 is there")
+        raise NoData("no <Set>_TRAIN.tsv or <Set>_TEST.tsv of the UCR Archive 2018 was found")
     return Located(
         inputs=tuple(chosen[s, p] for s in wanted for p in PARTS if (s, p) in chosen),
         ignored=ignored,
@@ -84,7 +84,7 @@ def _missing(wanted: Sequence[str], sets: set[str], parts: set[tuple[str, str]])
 
 
 def read(files: FileSet, located: Located, options: CtsrOptions) -> Iterator[Recording]:
-    """One recording a line: set by set, TRAIN before TEST, in the order of the file."""
+    """Yield one recording per line: set by set, TRAIN before TEST, in the order of the file."""
     for name in located.inputs:
         ucr_set, _, part = PurePosixPath(name).stem.rpartition("_")
         labels, values = read_tsv(files, name)
@@ -111,19 +111,19 @@ def read(files: FileSet, located: Located, options: CtsrOptions) -> Iterator[Rec
 
 
 def read_tsv(files: FileSet, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Labels int64 [n] and values float64 [n][stored length] of one file; NaN where the text says ``NaN``.
+    """Return labels int64 [n] and values float64 [n][stored length] of one file; the text ``NaN`` becomes NaN.
 
-    Columns are taken by position: no file has a header. ``BadInput`` with line and column, both counted
-    from 1, for a cell that is not a number or a line with more or fewer cells than the first.
+    Columns are found by position: the files have no header. Raises ``BadInput`` with line and column, both counted from
+    1, for a cell that is not a number and for a line with more or fewer cells than line 1.
     """
     import polars as pl
 
     data = files.read_bytes(name)
     if not data.strip():
-        raise BadInput(files.path(name), "is empty: it should hold one series a line")
+        raise BadInput(files.path(name), "is empty: expected one series per line")
     width = data.partition(b"\n")[0].count(b"\t") + 1
     if width < 2:
-        raise BadInput(files.path(name), "is not tab-separated: there is a label and no value", row="line 1")
+        raise BadInput(files.path(name), "is not tab-separated: the line has a label and no values", row="line 1")
     schema = dict.fromkeys((f"column_{i}" for i in range(width)), pl.Float64)
     try:
         frame = pl.read_csv(data, has_header=False, separator="\t", quote_char=None, schema=schema)
@@ -141,11 +141,11 @@ def read_tsv(files: FileSet, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _first_bad_cell(path: Path, data: bytes, width: int) -> BadInput:
-    """Where a file that cannot be read goes wrong first."""
+    """Return the error for the first cell or line that cannot be read."""
     for number, line in enumerate(data.splitlines(), start=1):
         cells = line.split(b"\t")
         if len(cells) != width:
-            return BadInput(path, f"has {len(cells)} cells where line 1 has {width}", row=f"line {number}")
+            return BadInput(path, f"has {len(cells)} cells, but line 1 has {width}", row=f"line {number}")
         for column, cell in enumerate(cells, start=1):
             try:
                 float(cell)
@@ -156,7 +156,7 @@ def _first_bad_cell(path: Path, data: bytes, width: int) -> BadInput:
 
 
 def true_lengths(values: np.ndarray) -> np.ndarray:
-    """Steps of each series up to its last value, int64 [n]: what is NaN after it lies past its end."""
+    """Return the number of steps of each series up to its last value, int64 [n]; NaN after that is padding."""
     present = ~np.isnan(values)
     from_end = np.argmax(present[:, ::-1], axis=1)
     return np.where(present.any(axis=1), values.shape[1] - from_end, 0)

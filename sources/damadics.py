@@ -1,8 +1,8 @@
 """DAMADICS: three control valves of the Lublin sugar factory, 32 channels every second, 19 injected fault events.
 
-One text file a day (``DDMMYYYY.txt``, 33 columns, no header), in four zip archives or unpacked. The files hold no
-labels: they come from the published table of events. Half of the events are shorter than a window, so a window
-in which Normal has the majority still belongs to an event of which it holds the larger part.
+One text file per day (``DDMMYYYY.txt``, 33 columns, no header), in four zip archives or unpacked. The files hold no
+labels: they come from the published table of events. Half of the events are shorter than a window, so a window with a
+majority of Normal steps still belongs to an event if it contains more than half of it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ARCHIVES = {
     "Lublin_all_data_part3.zip": ("165/825", "2e961f290e3a7fdd3ebf3e2688af207cd1affef065aae13e3fb68755f7ee9628"),
     "Lublin_all_data_part4.zip": ("166/829", "d8a61f82c3b66df5f566bc8c78060db678cc886ab94f4059bab5de3b68784cf2"),
 }
-"""Archive -> place below the download address, and SHA-256."""
+"""Archive -> path below the download address, and SHA-256."""
 
 FAULT_DAYS = {
     "30102001.txt": "75706a15cff60b132ae7fd291ce08a06bb0ef0df6ed65a15cb05fe18889363d1",
@@ -64,7 +64,7 @@ TABLES = Path(__file__).parent / "tables"
 
 @dataclass(frozen=True)
 class TableEvent:
-    """A row of the table of events: seconds of its day; ``end`` None for the one that is left open."""
+    """One row of the table of events, in seconds of its day; ``end`` is None for the event without an end."""
 
     number: str
     day: str
@@ -94,19 +94,19 @@ OPEN_EVENT_START = next(event.start for event in EVENTS if event.end is None)
 
 
 def recorded_days() -> tuple[str, ...]:
-    """Every day of the recording, 27 October to 23 November 2001, as its file is named: ``27102001``."""
+    """Return every day of the recording, 27 October to 23 November 2001, named as its file: ``27102001``."""
     return tuple(f"{date(2001, 10, 27) + timedelta(day):%d%m%Y}" for day in range(28))
 
 
 class DamadicsOptions(SourceOptions):
-    """What is decided for DAMADICS only."""
+    """Options that only DAMADICS has."""
 
     open_event_end: int = setting(
         DAY_SECONDS,
         provenance=OURS,
         gt=OPEN_EVENT_START,
         le=DAY_SECONDS,
-        description="the second of its day at which the event without an end in the table ends",
+        description="the second of the day at which the event that has no end in the table ends",
     )
     end_inclusive: bool = setting(
         True, provenance=OURS, description="whether the last second of an event in the table belongs to it"
@@ -124,7 +124,7 @@ class DamadicsOptions(SourceOptions):
 
 
 def locate(files: FileSet, options: DamadicsOptions) -> Located:
-    """Daily files, unpacked or in archives; a day that is there twice is read from its text file."""
+    """Find the daily files, unpacked or in archives; a day that is there twice is read from its text file."""
     archives, texts = files.glob("Lublin_all_data_part*.zip"), files.glob("*.txt")
     days = _days(files, (*texts, *archives))
     if not days:
@@ -144,7 +144,7 @@ def locate(files: FileSet, options: DamadicsOptions) -> Located:
 
 
 def _days(files: FileSet, names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Day -> (file, member of the archive or nothing), by date; the first place a day is found in."""
+    """Return day -> (file, member of the archive or nothing), by date; of several copies of a day, the first one."""
     found: dict[str, tuple[str, str]] = {}
     for name in names:
         members = _members(files, name) if name.endswith(".zip") else ("",)
@@ -156,7 +156,7 @@ def _days(files: FileSet, names: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 
 def _day(name: str) -> str:
-    """``30102001`` of a daily file, nothing of any other name."""
+    """Return ``30102001`` for a daily file, and nothing for any other name."""
     match = re.fullmatch(r"(\d{8})\.txt", PurePosixPath(name).name)
     if match is None:
         return ""
@@ -176,16 +176,18 @@ def _members(files: FileSet, archive: str) -> list[str]:
         with zipfile.ZipFile(files.path(archive)) as opened:
             return sorted(opened.namelist())
     except (zipfile.BadZipFile, OSError, EOFError) as error:
-        raise BadInput(files.path(archive), f"truncated or not a zip archive ({error})") from error
+        raise BadInput(files.path(archive), f"truncated or not a zip archive ({error}): download it again") from error
 
 
 def read(files: FileSet, located: Located, options: DamadicsOptions) -> Iterator[Recording]:
-    """One recording a day, in order of date; a gap in the seconds breaks a day in two."""
+    """Yield one recording per day, in order of date; a gap in the seconds splits a day in two."""
     for day, (name, member) in _days(files, located.inputs).items():
         where = f"{files.path(name)}/{member}" if member else str(files.path(name))
         table = read_number_table(_bytes(files, name, member), where)
         if table.shape[0] == 0 or table.shape[1] != len(CHANNELS) + 1:
-            raise BadInput(where, f"{table.shape[0]} rows of {table.shape[1]} columns; a row has 33", row="line 1")
+            raise BadInput(
+                where, f"{table.shape[0]} rows of {table.shape[1]} columns; expected 33 columns", row="line 1"
+            )
         starts, stops = _unbroken(table[:, 0], where)
         for number, (first, last) in enumerate(zip(starts, stops, strict=True)):
             begin = int(table[first, 0])
@@ -210,25 +212,29 @@ def _bytes(files: FileSet, name: str, member: str) -> bytes:
         with zipfile.ZipFile(io.BytesIO(files.read_bytes(name))) as opened:
             return opened.read(member)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
-        raise BadInput(files.path(name), f"{member} cannot be unpacked ({error})") from error
+        raise BadInput(
+            files.path(name), f"{member} cannot be unpacked ({error}): download the archive again"
+        ) from error
 
 
 def _unbroken(seconds: np.ndarray, where: str) -> tuple[list[int], list[int]]:
-    """Rows at which stretches of one row a second start and stop."""
+    """Return the rows at which stretches with one row per second start and stop."""
     bad = np.flatnonzero(~((seconds >= 0) & (seconds < DAY_SECONDS) & (seconds == np.floor(seconds))))
     if bad.size:
-        raise BadInput(where, f"second {seconds[bad[0]]:g} is none of 0 to 86399", row=f"line {bad[0] + 1}")
+        raise BadInput(where, f"second {seconds[bad[0]]:g} is not in 0 to 86399", row=f"line {bad[0] + 1}")
     step = np.diff(seconds)
     back = np.flatnonzero(step <= 0)
     if back.size:
         row = int(back[0]) + 1
-        raise BadInput(where, f"second {seconds[row]:g} after {seconds[row - 1]:g}", row=f"line {row + 1}")
+        raise BadInput(
+            where, f"second {seconds[row]:g} follows {seconds[row - 1]:g}: seconds must increase", row=f"line {row + 1}"
+        )
     breaks = (np.flatnonzero(step != 1) + 1).tolist()
     return [0, *breaks], [*breaks, len(seconds)]
 
 
 def _evidence(day: str, begin: int, steps: int, options: DamadicsOptions) -> tuple[Evidence, str | UnitSpans]:
-    """Events and split units of ``steps`` seconds of a day from second ``begin`` on."""
+    """Return the events and split units of ``steps`` seconds of a day from second ``begin`` on."""
     events = [
         Event(
             code=e.code,
@@ -247,7 +253,7 @@ def _evidence(day: str, begin: int, steps: int, options: DamadicsOptions) -> tup
 
 
 def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | UnitSpans:
-    """One unit a group of events whose windows could share a row; the rest of the day is a unit of its own."""
+    """Return one unit per group of events whose windows could share a row; the rest of the day is its own unit."""
     groups: list[list[Event]] = []
     for event in events:
         if groups and event.start - max(e.stop for e in groups[-1]) < 2 * margin:

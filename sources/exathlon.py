@@ -1,8 +1,8 @@
 """Exathlon: Spark streaming jobs on a cluster, undisturbed and with injected faults, at 1 Hz.
 
-A trace is one run of one job, a zip with one CSV of 2,283 metrics; the ground truth gives, for each disturbed
-trace, the interval of the root cause and the end of its extended effect. Jobs that ran at the same time saw the
-same four nodes, so traces that overlap in time are one split unit.
+A trace is one run of one job, a zip with one CSV of 2,283 metrics; the ground truth gives, for each disturbed trace,
+the interval of the root cause and the end of its extended effect. Jobs that ran at the same time shared the same four
+nodes, so traces that overlap in time are one split unit.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ def _lines(name: str) -> list[dict[str, str]]:
 
 CHANNELS = tuple(row["channel"] for row in _lines("exathlon_channels.csv"))
 TRACES = tuple(row["path"] for row in _lines("exathlon_traces.csv"))
-"""The 93 traces by their path below data/raw, without the suffix."""
+"""The paths of the 93 traces below data/raw, without the suffix."""
 
 
 class ExathlonOptions(SourceOptions):
-    """What is decided for Exathlon only."""
+    """Options that only Exathlon has."""
 
     normal_stride: int = setting(
         provenance=OURS,
@@ -75,17 +75,21 @@ class ExathlonOptions(SourceOptions):
         description="seconds between the starts of two windows of an undisturbed trace",
     )
     max_gap_s: int = setting(
-        60, provenance=OURS, ge=1, le=MOST, description="missing seconds in a row that are filled; more break the trace"
+        60,
+        provenance=OURS,
+        ge=1,
+        le=MOST,
+        description="maximum number of consecutive missing seconds that are filled; a longer gap splits the trace",
     )
     no_impact: Literal["fault", "drop"] = setting(
         "fault",
         provenance=OURS,
-        description="CPU contention that had no impact on the application: a fault, or without a label",
+        description="how CPU contention without impact on the application is labelled: as a fault, or not at all",
     )
 
 
 def locate(files: FileSet, options: ExathlonOptions) -> Located:
-    """Traces by number of application and trace, their parts where split, and the ground truth."""
+    """Find the traces, by number of application and trace, the parts of split archives, and the ground truth."""
     traces: dict[str, str] = {}
     ignored: dict[str, str] = {}
     truth: list[str] = []
@@ -107,7 +111,7 @@ def locate(files: FileSet, options: ExathlonOptions) -> Located:
     ignored.update(dict.fromkeys(truth[1:], f"another copy of {truth[0]}" if truth else ""))
     wanted = sorted(traces, key=_order)
     if not truth:
-        without = "no ground truth among the files: its faults cannot be labelled"
+        without = "no ground truth among the files: add ground_truth.zip or .csv to label the faults"
         ignored.update({traces[t]: without for t in wanted if _is_disturbed(t)})
         wanted = [t for t in wanted if not _is_disturbed(t)]
     if not wanted:
@@ -129,7 +133,7 @@ def _is_disturbed(trace: str) -> bool:
 
 
 def _parts_of(archive: str, pieces: Sequence[str]) -> list[str]:
-    """The .z01, .z02, ... beside an archive, in order."""
+    """Return the .z01, .z02, ... next to an archive, in order."""
     beside = PurePosixPath(archive).with_suffix("").as_posix()
     return sorted(p for p in pieces if PurePosixPath(p).with_suffix("").as_posix() == beside)
 
@@ -144,7 +148,7 @@ def _missing(wanted: Sequence[str], truth: bool) -> tuple[str, ...]:
 
 
 def read(files: FileSet, located: Located, options: ExathlonOptions) -> Iterator[Recording]:
-    """One recording a trace, or more where its clock has a long gap."""
+    """Yield one recording per trace, or several if its clock has a long gap."""
     truth = [p for p in located.inputs if PurePosixPath(p).stem == "ground_truth"]
     faults = read_ground_truth(files.path(truth[0]), tuple(LABELS.classes)) if truth else []
     traces = [p for p in located.inputs if p not in truth and not _PART.fullmatch(PurePosixPath(p).suffix)]
@@ -176,7 +180,7 @@ def read(files: FileSet, located: Located, options: ExathlonOptions) -> Iterator
 
 
 def _concurrent(spans: Mapping[str, tuple[int, int]]) -> dict[str, str]:
-    """Traces whose times overlap, directly or through others, by the name of the first to start."""
+    """Group the traces whose times overlap, directly or through others; a group is named by the first to start."""
     units: dict[str, str] = {}
     end, name = -1, ""
     for path in sorted(spans, key=lambda p: (spans[p][0], p)):

@@ -1,8 +1,8 @@
 """HAI 21.03: a boiler, a turbine and a water treatment under attacks on their control loops, at 1 Hz.
 
-The CSV files say when an attack runs, not which: that stands only in the manual's timetable, kept beside this
-module. Each run of the attack column is matched with the timetable's entry that starts nearest to it, so the
-extent of an attack comes from the data and its class, the attacked control loop, from the manual.
+The CSV files state when an attack runs, not which one: that is only in the manual's timetable (``tables/``). Each run
+of the attack column is matched with the entry of the timetable that starts nearest to it. So the extent of an attack
+comes from the data, and its class (the attacked control loop) from the manual.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sources.formats.hai_csv import Table, read_header, read_table
 
 TABLES = Path(__file__).parent / "tables"
 TIMETABLE = "attack_timetable.csv"
-"""A timetable of this name among the files replaces the manual's."""
+"""A file of this name replaces the manual's timetable."""
 
 FILES = ("train1", "train2", "train3", "test1", "test2", "test3", "test4", "test5")
 WINDOW = 256
@@ -39,10 +39,10 @@ WINDOW = 256
 _TIMETABLE_COLUMNS = ("attack_id", "file", "start", "seconds", "controllers", "points")
 _NAME = re.compile(r"(train|test)\d+\.csv(\.gz)?")
 _START_TOLERANCE = np.timedelta64(90, "s")
-"""The manual gives starts to the minute; one of fifty is a minute late."""
+"""The manual states starts to the minute; one of the fifty is a minute late."""
 
 POINTS = {"P2_SCO": "P2_CO_rpm", "P2_AutoSD": "P2_ASD", "P2_LCV01D": "P3_LCV01D"}
-"""Points whose name in the manual is not that of the CSV column; the last is the manual's slip."""
+"""Points that have another name in the manual than in the CSV; the last is a misprint of the manual."""
 
 LABELS = LabelMap(
     {
@@ -66,7 +66,7 @@ HEADER, CHANNELS = _column_names()
 
 
 class HaiOptions(SourceOptions):
-    """What is decided for HAI only."""
+    """Options that only HAI has."""
 
     pairs: Literal["first", "drop"] = setting(
         "first",
@@ -91,7 +91,7 @@ class HaiOptions(SourceOptions):
 
 @dataclass(frozen=True)
 class Attack:
-    """One entry of the timetable: its start to the minute, the control loops and points in the manual's order."""
+    """One entry of the timetable: its start to the minute, its control loops and points in the manual's order."""
 
     attack_id: str
     file: str
@@ -101,7 +101,7 @@ class Attack:
 
 
 def locate(files: FileSet, options: HaiOptions) -> Located:
-    """The files with the header of 21.03, train before test, and the timetable if it is among them."""
+    """Find the files with the header of 21.03, train before test, and the timetable if it is among them."""
     found: dict[str, str] = {}
     ignored: dict[str, str] = {}
     timetable: list[str] = []
@@ -132,7 +132,7 @@ def locate(files: FileSet, options: HaiOptions) -> Located:
 
 
 def _other_version(files: FileSet, path: str) -> str | None:
-    """Why a file is not of 21.03, told by its header; None where it is (perhaps a damaged one)."""
+    """Return why a file is not of 21.03 according to its header; None if it is (perhaps damaged)."""
     names = re.split("[,;]", read_header(files.path(path)))
     version = {63: "20.07", 87: "23.05", 88: "22.04"}.get(len(names))
     if version is None and "timestamp" in names:
@@ -141,7 +141,7 @@ def _other_version(files: FileSet, path: str) -> str | None:
 
 
 def _timetable(files: FileSet, own: Sequence[str]) -> list[Attack]:
-    """The attacks in the order of the table: that of the file set, else the manual's."""
+    """Return the attacks in the order of the timetable: the one among the files, else the manual's."""
     file = files.path(own[0]) if own else TABLES / "hai_attacks.csv"
     try:
         reader = csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))
@@ -150,7 +150,7 @@ def _timetable(files: FileSet, own: Sequence[str]) -> list[Attack]:
         raise BadInput(file, f"is not a timetable ({error})") from error
     absent = [c for c in _TIMETABLE_COLUMNS if c not in (reader.fieldnames or ())]
     if absent:
-        raise BadInput(file, f"misses the column {', '.join(absent)}")
+        raise BadInput(file, f"is missing the column {', '.join(absent)}")
     return [_attack(file, number, row) for number, row in enumerate(rows)]
 
 
@@ -159,7 +159,7 @@ def _attack(file: Path, number: int, row: Mapping[str, str | None]) -> Attack:
     try:
         start = np.datetime64(text["start"].replace(" ", "T") or "none", "s")
     except ValueError as error:
-        raise BadInput(file, f"{text['start']!r} is not a time", f"row {number}") from error
+        raise BadInput(file, f"start {text['start']!r} is not a time", f"row {number}") from error
     loops = tuple(text["controllers"].split("+"))
     strange = [loop for loop in loops if loop not in LABELS.classes]
     if strange:
@@ -167,12 +167,12 @@ def _attack(file: Path, number: int, row: Mapping[str, str | None]) -> Attack:
     points = tuple(dict.fromkeys(POINTS.get(p, p) for p in text["points"].split()))
     unknown = [p for p in points if p not in CHANNELS]
     if unknown or not points:
-        raise BadInput(file, f"target point {(unknown or ['(none)'])[0]} is no column of the data", f"row {number}")
+        raise BadInput(file, f"target point {(unknown or ['(none)'])[0]} is not a column of the data", f"row {number}")
     return Attack(text["attack_id"], text["file"], start, loops, points)
 
 
 def read(files: FileSet, located: Located, options: HaiOptions) -> Iterator[Recording]:
-    """One recording a file, or more where seconds are missing: a gap breaks it."""
+    """Yield one recording per file, or several if seconds are missing: a gap splits it."""
     own = [path for path in located.inputs if path.endswith(TIMETABLE)]
     attacks = _timetable(files, own)
     for path in located.inputs:
@@ -201,7 +201,7 @@ def read(files: FileSet, located: Located, options: HaiOptions) -> Iterator[Reco
 def _evidence(
     file: Path, name: str, table: Table, attacks: Sequence[Attack], options: HaiOptions
 ) -> tuple[Evidence, str | UnitSpans]:
-    """Attacks as events, and the split unit: an attack with the time around it, as far as the next one."""
+    """Return the attacks as events, and the split units: an attack with the time around it, up to the next one."""
     planned = [a for a in attacks if a.file == name]
     matched = _match(file, table, planned)
     events, hidden = [], []
@@ -214,7 +214,7 @@ def _evidence(
 
 
 def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[Attack, int, int]]:
-    """Runs of the attack column with their entry: the one that starts nearest, each used once."""
+    """Match each run of the attack column with the entry that starts nearest; each entry is used once."""
     found: list[tuple[Attack, int, int]] = []
     left = list(planned)
     for start, stop in table.attack_runs():
@@ -222,7 +222,7 @@ def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[At
         nearest = min(left, key=lambda a: abs(a.start - begin), default=None)
         if nearest is None or abs(nearest.start - begin) > _START_TOLERANCE:
             raise BadInput(
-                file, f"an attack starts at {begin.astype('datetime64[s]')} that no timetable names", f"row {start}"
+                file, f"no timetable entry for the attack starting at {begin.astype('datetime64[s]')}", f"row {start}"
             )
         left.remove(nearest)
         found.append((nearest, start, stop))
@@ -234,7 +234,8 @@ def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[At
 
 
 def _units(name: str, matched: Sequence[tuple[Attack, int, int]], window: int) -> str | UnitSpans:
-    """Units meet midway between attacks; attacks so near that a window could reach the border stay together."""
+    """Return the units: they meet midway between attacks; attacks so close that a window could reach the border share
+    one."""
     if not matched:
         return name
     starts, names = [0], [matched[0][0].attack_id]

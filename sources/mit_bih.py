@@ -1,7 +1,7 @@
 """MIT-BIH Arrhythmia Database 1.0.0: 48 half-hour two-lead ECG records, every beat annotated by cardiologists.
 
 A record is three files: ``100.hea`` (text header), ``100.dat`` (samples, 12-bit pairs: WFDB format 212) and
-``100.atr`` (annotations: sample, symbol, text). A window's class is the AAMI class most of its beats have.
+``100.atr`` (annotations: sample, symbol, text). A window's class is the AAMI class of most of its beats.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ AAMI_CLASSES = {
     "F": "F",
     "Q": "/fQ",
 }
-"""AAMI EC57 class -> WFDB beat symbols. Every other known symbol is no beat and never votes."""
+"""AAMI EC57 class -> WFDB beat symbols. Every other known symbol is not a beat and never votes."""
 
 NON_BEATS = frozenset('+~|x!"[]')
 """Rhythm and quality changes, artefacts, blocked P waves, flutter waves, comments, flutter begin and end."""
 
 SAME_SUBJECT = {"202": "201"}
-"""Record 202 is a second recording of the man of record 201."""
+"""Records 201 and 202 come from the same subject."""
 
 
 def _published() -> dict[str, tuple[int, str]]:
-    """Size and SHA-256 of the 144 files, from PhysioNet's SHA256SUMS.txt of version 1.0.0."""
+    """Return size and SHA-256 of the 144 files, from PhysioNet's SHA256SUMS.txt of version 1.0.0."""
     table = Path(__file__).parent / "tables" / "mit_bih_files.csv"
     with table.open(encoding="utf-8", newline="") as stream:
         return {row["file"]: (int(row["bytes"]), row["sha256"]) for row in csv.DictReader(stream)}
@@ -57,7 +57,7 @@ PARTS = (".hea", ".dat", ".atr")
 
 
 def locate(files: FileSet, options: SourceOptions) -> Located:
-    """Records that have all three files in one folder; of a record's copies the first."""
+    """Find the records that have all three files in one folder; of several copies of a record, the first."""
     names = files.glob("*.hea", "*.dat", "*.atr")
     present, inputs, ignored = set(names), [], {}
     first: dict[str, str] = {}
@@ -67,7 +67,7 @@ def locate(files: FileSet, options: SourceOptions) -> Located:
         if record not in RECORDS:
             ignored[header] = "not one of the 48 records"
         elif absent:
-            ignored[header] = f"its {' and '.join(absent)} file is not beside it"
+            ignored[header] = f"its {' and '.join(absent)} file is not in the same folder"
         elif record in first:
             ignored[header] = f"a second copy of record {record}, which is read from {first[record]}"
         else:
@@ -75,14 +75,14 @@ def locate(files: FileSet, options: SourceOptions) -> Located:
     for record in sorted(first):
         inputs += [first[record].removesuffix(".hea") + part for part in PARTS]
     if not inputs:
-        raise NoData("no record with its .hea, .dat and .atr file")
+        raise NoData("no record with its .hea, .dat and .atr file in one folder")
     for name in sorted(present - set(inputs) - set(ignored)):
-        ignored[name] = "belongs to no record that is read"
+        ignored[name] = "does not belong to a record that is read"
     return Located(tuple(inputs), ignored, tuple(f"record {r}" for r in RECORDS if r not in first))
 
 
 def read(files: FileSet, located: Located, options: SourceOptions) -> Iterator[Recording]:
-    """One recording a record, in order of record number; MLII first where the record has it."""
+    """Yield one recording per record, in order of record number, with lead MLII first if the record has it."""
     for header in located.inputs[::3]:
         stem = header.removesuffix(".hea")
         record = PurePosixPath(stem).name
@@ -101,7 +101,7 @@ def read(files: FileSet, located: Located, options: SourceOptions) -> Iterator[R
 
 
 def _signals(files: FileSet, stem: str) -> tuple[Sequence[str], np.ndarray]:
-    """Lead names, and samples in mV as float32 [T][2]."""
+    """Return lead names, and samples in mV as float32 [T][2]."""
     import wfdb
 
     header = _header(files.path(f"{stem}.hea"))
@@ -111,13 +111,16 @@ def _signals(files: FileSet, stem: str) -> tuple[Sequence[str], np.ndarray]:
         raise BadInput(
             data,
             f"{size:,} bytes, but {header.sig_len:,} samples of {header.n_sig} signals in format {FORMAT} "
-            f"take {needed:,}: the file is truncated or altered",
+            f"take {needed:,}: the file is truncated or altered, download it again",
             row=f"sample {min(size * 2 // (3 * header.n_sig), header.sig_len)}",
         )
     record = wfdb.rdrecord(str(files.path(stem)), physical=False)
     for lead, series, stated in zip(record.sig_name, record.d_signal.T, record.checksum, strict=True):
         if stated is not None and (int(series.sum()) - stated) % 65536:
-            raise BadInput(data, f"the samples of lead {lead} do not add up to the header's checksum {stated}")
+            raise BadInput(
+                data,
+                f"the samples of lead {lead} do not add up to the header's checksum {stated}: download it again",
+            )
     return record.sig_name, record.dac().astype(np.float32)
 
 
@@ -135,24 +138,26 @@ def _header(path: Path) -> Any:
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, UnicodeDecodeError) as error:
         raise BadInput(path, f"not a WFDB header ({error})", row="line 1") from error
     if lines != 2 or len(leads) != 2:
-        raise BadInput(path, f"states {lines} signals and describes {len(leads)}; a record has 2", row="line 1")
+        raise BadInput(path, f"states {lines} signals and describes {len(leads)}; expected 2", row="line 1")
     if not length or rate != SAMPLING_RATE_HZ:
-        raise BadInput(path, f"{length} samples at {rate:g} Hz; a record has samples at 360 Hz", row="line 1")
+        raise BadInput(path, f"states {length} samples at {rate:g} Hz; expected samples at 360 Hz", row="line 1")
     if formats != {FORMAT} or named != {f"{path.stem}.dat"}:
-        raise BadInput(path, f"signals of {path.stem}.dat in format {FORMAT} expected", row="line 2")
+        raise BadInput(path, f"expected signals of {path.stem}.dat in format {FORMAT}", row="line 2")
     if len(set(leads)) != 2 or None in leads or units != {"mV"}:
-        raise BadInput(path, f"two named leads in mV expected, not {leads} in {sorted(map(str, units))}", row="line 2")
+        raise BadInput(path, f"expected two named leads in mV, not {leads} in {sorted(map(str, units))}", row="line 2")
     return header
 
 
 def _evidence(path: Path, steps: int) -> Evidence:
-    """Beats as points; flutter episodes, which have no beats, as unlabelled stretches."""
+    """Return beats as points, and flutter episodes, which have no beats, as unlabelled stretches."""
     import wfdb
 
     data = path.read_bytes()
     if len(data) < 2 or len(data) % 2 or data[-2:] != b"\0\0":
         raise BadInput(
-            path, "no end mark: the file is truncated or not a WFDB annotation file", row=f"byte {len(data)}"
+            path,
+            "has no end mark: the file is truncated or not a WFDB annotation file, download it again",
+            row=f"byte {len(data)}",
         )
     try:
         annotation = wfdb.rdann(str(path.with_suffix("")), "atr")
@@ -162,19 +167,25 @@ def _evidence(path: Path, steps: int) -> Evidence:
     beyond = np.flatnonzero((samples < 0) | (samples >= steps))
     if beyond.size:
         first = int(beyond[0])
-        raise BadInput(path, f"points at sample {samples[first]} of a record of {steps}", row=f"annotation {first + 1}")
+        raise BadInput(
+            path, f"is at sample {samples[first]}, but the record has {steps} samples", row=f"annotation {first + 1}"
+        )
     back = np.flatnonzero(np.diff(samples) < 0)
     if back.size:
-        raise BadInput(path, "goes back in time", row=f"annotation {int(back[0]) + 2}")
+        raise BadInput(
+            path, "is at an earlier sample than the annotation before it", row=f"annotation {int(back[0]) + 2}"
+        )
     for number, symbol in enumerate(symbols, 1):
         if symbol not in LABELS.classes and symbol not in NON_BEATS:
-            raise BadInput(path, f"symbol {symbol!r} is not in the vocabulary", row=f"annotation {number}")
+            raise BadInput(
+                path, f"symbol {symbol!r} is not one of the known annotation symbols", row=f"annotation {number}"
+            )
     beats = [i for i, symbol in enumerate(symbols) if symbol not in NON_BEATS]
     return Evidence.points(samples[beats], [symbols[i] for i in beats], _flutter(samples, symbols, steps))
 
 
 def _flutter(samples: np.ndarray, symbols: Sequence[str], steps: int) -> list[tuple[int, int]]:
-    """Stretches of ventricular flutter: from ``[`` to ``]`` (or the record's end), and every ``!`` wave."""
+    """Return the stretches of ventricular flutter: ``[`` to ``]`` (or the record's end), and every ``!`` wave."""
     stretches: list[tuple[int, int]] = []
     begin: int | None = None
     for sample, symbol in zip(samples.tolist(), symbols, strict=True):

@@ -1,8 +1,8 @@
-"""Petrobras 3W: undesirable events in offshore oil wells, one label a second.
+"""Petrobras 3W: undesirable events in offshore oil wells, one label per second.
 
-An *instance* is one multivariate series at 1 Hz of one well (real), of a simulator, or drawn by an expert. Two
-formats exist: 2.0.0 (Parquet, 27 variables, classes 0 to 9) and 1.x (CSV, 8 variables, classes 0 to 8). One build
-reads one of them, never both: the same event has other names, and wells other numbers, from version to version.
+An *instance* is one multivariate series at 1 Hz: of a real well, from a simulator, or drawn by an expert. Two formats
+exist: 2.0.0 (Parquet, 27 variables, classes 0 to 9) and 1.x (CSV, 8 variables, classes 0 to 8). One build reads one of
+them, never both: names of events and numbers of wells differ between versions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHANNELS = ("P-PDG", "P-TPT", "T-TPT", "P-MON-CKP", "T-JUS-CKP", "P-JUS-CKGL", "
 """The variables of version 1.x without T-JUS-CKGL, which no instance ever recorded."""
 
 INSTANCES = {"2.0.0": 2228, "1.x": 1984}
-"""Instances of a complete version (1.x: of 1.0.0)."""
+"""Number of instances of a complete version (1.x: of 1.0.0)."""
 
 _INSTANCE = re.compile(r"(?P<well>WELL-\d{5})_\d{14}|SIMULATED_\d{5}|DRAWN_\d{5}")
 _SUFFIXES = {"2.0.0": ".parquet", "1.x": ".csv"}
@@ -53,7 +53,7 @@ _CODES = tuple(sorted(int(code) for code in LABELS.classes))
 
 @dataclass(frozen=True, order=True)
 class _Instance:
-    """One file by what names it, ``class/name``; ``root`` is the folder above the class folders."""
+    """One file, identified by ``class/name``; ``root`` is the folder above the class folders."""
 
     folder: str
     name: str
@@ -79,18 +79,18 @@ def _instance(path: str, suffix: str) -> _Instance | None:
 
 
 class PetrobrasOptions(SourceOptions):
-    """What is decided for 3W only."""
+    """Options that only 3W has."""
 
     version: Literal["auto", "2.0.0", "1.x"] = setting(
         "auto",
         provenance=RECOVERED,
         reader=False,
-        description="the version of the dataset that is read; auto: 2.0.0 where it is there, else 1.x",
+        description="the version of the dataset that is read; auto: 2.0.0 if it is there, else 1.x",
     )
 
 
 def locate(files: FileSet, options: PetrobrasOptions) -> Located:
-    """The instances of the chosen version, by class and name."""
+    """Find the instances of the selected version, by class and name."""
     found: dict[str, list[_Instance]] = {version: [] for version in INSTANCES}
     ignored: dict[str, str] = {}
     for path in files.names():
@@ -103,9 +103,9 @@ def locate(files: FileSet, options: PetrobrasOptions) -> Located:
     version = next((v for v in INSTANCES if found[v]), "2.0.0") if options.version == "auto" else options.version
     if not found[version]:
         other = sum(len(instances) for instances in found.values())
-        beside = f" ({other:,} instances of the other version are there)" if other else ""
+        other_version = f" ({other:,} instances of the other version are there)" if other else ""
         raise NoData(
-            f"no instance <class>/<name>{_SUFFIXES[version]} of version {version} in the {files.origin}{beside}"
+            f"no instance <class>/<name>{_SUFFIXES[version]} of version {version} in the {files.origin}{other_version}"
         )
     for unused in set(INSTANCES) - {version}:
         ignored.update({i.path: f"version {unused}: {version} is read, versions never mix" for i in found[unused]})
@@ -122,13 +122,13 @@ def _why_ignored(path: str) -> str:
     if suffix in _SUFFIXES.values():
         return "not named <class>/<WELL-, SIMULATED_ or DRAWN_ instance>"
     if path.endswith("dataset.ini"):
-        return "metadata of the dataset, no values"
+        return "metadata of the dataset without values"
     return "not an instance"
 
 
 def _one_copy(instances: list[_Instance], ignored: dict[str, str]) -> list[_Instance]:
-    """Instances of folders that are parts of one dataset. A folder that repeats an instance is another copy or
-    another sub-version and is left out whole; the fullest folder counts first."""
+    """Return the instances of folders that are parts of one dataset. A folder that repeats an instance is another copy
+    or another sub-version and is left out as a whole; the folder with most instances comes first."""
     roots: dict[str, list[_Instance]] = {}
     for instance in instances:
         roots.setdefault(instance.root, []).append(instance)
@@ -144,7 +144,7 @@ def _one_copy(instances: list[_Instance], ignored: dict[str, str]) -> list[_Inst
 
 
 def read(files: FileSet, located: Located, options: PetrobrasOptions) -> Iterator[Recording]:
-    """One recording an instance (more where its clock jumps), values float64, missing as NaN."""
+    """Yield one recording per instance (several if its clock jumps), values float64, missing as NaN."""
     for path in located.inputs:
         instance = _instance(path, PurePosixPath(path).suffix)
         if instance is None:

@@ -1,7 +1,7 @@
-"""RCAEval RE1: 375 faults injected into three microservice systems, metrics at one row a second.
+"""RCAEval RE1: 375 faults injected into three microservice systems, metrics with one row per second.
 
-One case is one injected fault: a table of metrics and the second of the injection. What is special: cases of one
-system have different columns, so a window has the union of all columns; a case gives two windows of its fault.
+One case is one injected fault: a table of metrics and the second of the injection. What is special: cases of one system
+have different columns, so a window has the union of all columns; each case gives two windows of its fault.
 """
 
 from __future__ import annotations
@@ -35,22 +35,26 @@ CASES = {"OB": 125, "SS": 125, "TT": 125}
 ARCHIVES = {"OB": "online-boutique", "SS": "sock-shop-2", "TT": "train-ticket"}
 """Names of the same suite in an older release."""
 
-PACKED = "an archive that is not unpacked: unpack it where it lies"
+PACKED = "an archive that is not unpacked: unpack it into the same folder"
 _SUITE = re.compile(r"re(\d)-?(ob|ss|tt)(\.zip)?(\.unpacked)?", re.IGNORECASE)
 _HUB_CASE = re.compile(r"re(\d)(ob|ss|tt)_(.+)_([a-z0-9]+)_(\d+)", re.IGNORECASE)
 _ZENODO = "https://zenodo.org/records/14590730/files/"
 
 
 class RcaevalOptions(SourceOptions):
-    """What is decided for RCAEval only."""
+    """Options that only RCAEval has."""
 
     unit: Literal["group", "case"] = setting(
         "group",
         provenance=OURS,
-        description="the split unit: the five repetitions of one fault in one service, or one repetition",
+        description="the split unit: all five repetitions of one fault in one service, or one repetition",
     )
     windows_per_case: int = setting(
-        2, provenance=RECOVERED, ge=1, le=1000, description="windows of the fault per case, and of what is before it"
+        2,
+        provenance=RECOVERED,
+        ge=1,
+        le=1000,
+        description="maximum number of windows per case after the onset of the fault, and before it",
     )
     window_rows: int = setting(
         provenance=STATED,
@@ -63,7 +67,7 @@ class RcaevalOptions(SourceOptions):
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """One injected fault; ``table`` its metrics, ``onset`` the file that holds the second of the injection."""
+    """One injected fault: ``table`` is the file of its metrics, ``onset`` the file with the second of the injection."""
 
     system: str
     service: str
@@ -82,7 +86,7 @@ class Case:
 
 
 def locate(files: FileSet, options: RcaevalOptions) -> Located:
-    """Tables of RE1 in the archive layout (data.csv) or in the Hub's (metrics.parquet); never both."""
+    """Find the tables of RE1 in the archive's layout (data.csv) or in the Hub's (metrics.parquet), never in both."""
     tables = files.glob("data.csv", "simple_data.csv", "metrics.csv", "simple_metrics.csv", "metrics.parquet")
     found, ignored = _cases(files, tables)
     layouts = {kind: [c for c in found if c.table.endswith(kind)] for kind in (".csv", ".parquet")}
@@ -108,7 +112,7 @@ def locate(files: FileSet, options: RcaevalOptions) -> Located:
 
 
 def _cases(files: FileSet, tables: Sequence[str]) -> tuple[list[Case], dict[str, str]]:
-    """Cases of RE1 among the tables, and why the others are left out."""
+    """Return the cases of RE1 among the tables, and why the others are left out."""
     names = set(files.names())
     found: list[Case] = []
     ignored: dict[str, str] = {}
@@ -125,16 +129,16 @@ def _cases(files: FileSet, tables: Sequence[str]) -> tuple[list[Case], dict[str,
         elif path.name not in ("data.csv", "metrics.parquet"):
             ignored[table] = "a reduced version of data.csv"
         elif fault not in FAULTS:
-            ignored[table] = f"the folder names the fault {fault!r}, which is none of {', '.join(FAULTS)}"
+            ignored[table] = f"the folder names the fault {fault!r}, which is not one of {', '.join(FAULTS)}"
         elif onset not in names:
-            ignored[table] = "no inject_time.txt beside it"
+            ignored[table] = "no inject_time.txt in the same folder"
         else:
             found.append(Case(system, service, fault, repetition, table, onset))
     return found, ignored
 
 
 def _place(path: PurePosixPath) -> tuple[str, str, str, str, int] | None:
-    """Suite, system, service, fault and repetition from a table's folders; a service may hold hyphens."""
+    """Return suite, system, service, fault and repetition from a table's folders; a service name may have hyphens."""
     hub = _HUB_CASE.fullmatch(path.parent.name)
     if hub is not None and path.name == "metrics.parquet":
         return hub[1], hub[2].upper(), hub[3], hub[4].lower(), int(hub[5])
@@ -152,7 +156,8 @@ def _place(path: PurePosixPath) -> tuple[str, str, str, str, int] | None:
 
 
 def read(files: FileSet, located: Located, options: RcaevalOptions) -> Iterator[Recording]:
-    """One recording a case, with the columns of all cases: what a case does not have is missing in it."""
+    """Yield one recording per case, with the columns of all cases; columns that a case does not have are missing
+    values."""
     found, _ = _cases(files, located.inputs[::2])
     headers = {case.table: _header(files.path(case.table)) for case in found}
     channels = tuple(sorted({c for names in headers.values() for c in names if c != "time"}))
@@ -172,7 +177,7 @@ def read(files: FileSet, located: Located, options: RcaevalOptions) -> Iterator[
                 raise BadInput(files.path(case.table), f"the column {name!r} occurs twice")
             seen.add(name)
         if not np.isfinite(values).any():
-            raise BadInput(files.path(case.table), "no metric holds a number")
+            raise BadInput(files.path(case.table), "no metric has any number")
         target = f"{case.service}_{FAULTS[case.fault]}"
         yield Recording(
             recording_id=case.name,
@@ -189,10 +194,10 @@ def read(files: FileSet, located: Located, options: RcaevalOptions) -> Iterator[
 
 
 def window_starts(steps: int, onset: int, windows: int, length: int = LENGTH) -> np.ndarray:
-    """Where the windows of a case, ``length`` rows each, start.
+    """Return where the windows of a case, ``length`` rows each, start.
 
-    ``windows`` after the onset, one after the other, moved back where the series ends earlier; and before the onset
-    as many disjoint ones as fit, at most ``windows``.
+    ``windows`` consecutive ones after the onset, moved back if the series ends earlier; and before the onset as many
+    disjoint ones as fit, at most ``windows``.
     """
     after = np.minimum(onset + length * np.arange(windows), steps - length)
     before = onset - length * np.arange(1, windows + 1)
@@ -201,7 +206,7 @@ def window_starts(steps: int, onset: int, windows: int, length: int = LENGTH) ->
 
 
 def _header(path: Path) -> list[str]:
-    """Names of the columns; ``time`` may stand there twice, also as ``time.1``."""
+    """Return the names of the columns; ``time`` may occur twice, the second one also as ``time.1``."""
     if path.suffix == ".parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -209,21 +214,21 @@ def _header(path: Path) -> list[str]:
         try:
             names = list(pq.read_schema(path).names)
         except (pa.ArrowInvalid, OSError) as error:
-            raise BadInput(path, f"not a Parquet file ({_line(error)})") from error
+            raise BadInput(path, f"is not a readable Parquet file ({_line(error)})") from error
     else:
         with path.open("rb") as stream:
             names = stream.readline().decode("utf-8", "replace").strip().split(",")
         names = [n.strip().strip('"') for n in names]
     names = ["time" if re.fullmatch(r"time(\.\d+)?", n) else n for n in names]
     if "time" not in names:
-        raise BadInput(path, "the file is empty" if names in ([], [""]) else "there is no column 'time'")
+        raise BadInput(path, "is empty" if names in ([], [""]) else "is missing the column 'time'")
     if set(names) == {"time"}:
-        raise BadInput(path, "there is no metric beside 'time'")
+        raise BadInput(path, "has no column besides 'time'")
     return names
 
 
 def _read_table(path: Path, names: list[str]) -> np.ndarray:
-    """All cells as float64 [rows][columns], empty ones NaN."""
+    """Return all cells as float64 [rows][columns]; empty ones are NaN."""
     import pyarrow as pa
     import pyarrow.csv as pc
     import pyarrow.parquet as pq
@@ -245,7 +250,7 @@ def _read_table(path: Path, names: list[str]) -> np.ndarray:
 
 
 def _explained(path: Path, names: list[str], error: Exception) -> BadInput:
-    """Arrow's words with the row (counted from 0, without the header) and the column's own name."""
+    """Return Arrow's message with the row (counted from 0, without the header) and the name of the column."""
     text = _line(error)
     row = re.search(r"Row #(\d+):? ?", text)
     column = re.search(r"In CSV column #(\d+): ", text)
@@ -261,28 +266,30 @@ def _line(error: Exception) -> str:
 
 
 def _timed_rows(path: Path, times: np.ndarray) -> int:
-    """How many rows there are up to the empty ones some files end with. Times never go back."""
+    """Return the number of rows before the empty ones at the end of some files. Times must not decrease."""
     present = np.isfinite(times)
     steps = int(np.flatnonzero(present)[-1]) + 1 if present.any() else 0
     if steps == 0:
         raise BadInput(path, "no row has a time")
     if not present[:steps].all():
-        raise BadInput(path, "the time is missing", row=f"row {int(np.argmin(present))}")
+        raise BadInput(path, "has no time", row=f"row {int(np.argmin(present))}")
     back = np.flatnonzero(np.diff(times[:steps]) < 0)
     if back.size:
-        raise BadInput(path, "the time goes back", row=f"row {int(back[0]) + 1}")
+        raise BadInput(path, "time goes backwards", row=f"row {int(back[0]) + 1}")
     return steps
 
 
 def _read_onset(files: FileSet, name: str, times: np.ndarray) -> int:
-    """The first row at or after the second of the injection."""
+    """Return the first row at or after the second of the injection."""
     text = files.read_bytes(name).decode("utf-8", "replace").strip()
     try:
         second = float(text)
     except ValueError as error:
         raise BadInput(files.path(name), f"{text[:40]!r} is not a number of seconds") from error
     if not times[0] < second <= times[-1]:
-        raise BadInput(files.path(name), f"the injection at {text} is not within the series ({times[0]:.0f} on)")
+        raise BadInput(
+            files.path(name), f"the injection at {text} is not within the series (it starts at {times[0]:.0f})"
+        )
     return int(np.searchsorted(times, second, side="left"))
 
 

@@ -1,6 +1,6 @@
 """ROAD: the CAN bus of one car, ambient and under attack, as decoded signals.
 
-What is special: one row is one frame and holds the signals of its id only. Frames come when they come, so a capture
+What is special: one row is one frame and contains only the signals of its id. Frames arrive irregularly, so a capture
 is put on a common clock: 664 columns (id, signal), each with the last value of every tenth of a second.
 """
 
@@ -29,7 +29,7 @@ from sources.formats.can_signals import SIGNALS, Capture, Layout, pivot, read_db
 
 AMBIENT = 12
 CAPTURES = Path(__file__).parent / "tables" / "road_captures.csv"
-PACKED = "an archive that is not unpacked: unpack it where it lies"
+PACKED = "an archive that is not unpacked: unpack it into the same folder"
 MASQUERADE = "_masquerade"
 FAMILIES = (
     *("accelerator", "correlated_signal", "max_engine_coolant_temp"),
@@ -39,7 +39,7 @@ _ATTACK = re.compile(rf"({'|'.join(FAMILIES)})_attack(_\w+?)?({MASQUERADE})?")
 
 
 class RoadOptions(SourceOptions):
-    """What is decided for ROAD only."""
+    """Options that only ROAD has."""
 
     rate_hz: float = setting(
         10.0, provenance=OURS, gt=0, le=1000, description="steps per second of the clock that the frames are put on"
@@ -48,15 +48,15 @@ class RoadOptions(SourceOptions):
 
 @dataclass(frozen=True)
 class Injection:
-    """What the metadata say of a capture: id and seconds [start, end] of the injected frames, where there are any."""
+    """Id and seconds [start, end] of the injected frames of a capture, if there are any, according to the metadata."""
 
     target: int | None
     interval: tuple[float, float] | None
 
 
 def locate(files: FileSet, options: RoadOptions) -> Located:
-    """The signal CSV of every capture, the DBC, and metadata.json; copies of attacks among the ambient ones and
-    everything that is not decoded are left out."""
+    """Find the signal CSV of every capture, the DBC, and metadata.json. Copies of attacks among the ambient captures
+    and frames that are not decoded are left out."""
     found: dict[str, str] = {}
     ignored: dict[str, str] = {}
     for name in sorted(files.glob("*.csv"), key=lambda n: (PurePosixPath(n).parent.name != "attacks", n)):
@@ -84,31 +84,31 @@ def locate(files: FileSet, options: RoadOptions) -> Located:
 
 
 def family_of(capture: str) -> str | None:
-    """The attack family of a capture, by its name; None for an ambient one, fuzzing and everything else."""
+    """Return the attack family of a capture, by its name; None for ambient captures, fuzzing and anything else."""
     match = _ATTACK.fullmatch(capture)
     return None if match is None else match[1]
 
 
 def unit_of(capture: str) -> str:
-    """Fabrication and masquerade of one capture are one unit."""
+    """Return the split unit: the fabrication and the masquerade of one capture are one unit."""
     return capture.removesuffix(MASQUERADE)
 
 
 def _decoded(path: Path) -> bool:
-    """Whether a file is, or claims to be by its folder, a signal extraction."""
+    """Return whether a file is a signal extraction, or is in a folder of signal extractions."""
     with path.open("rb") as stream:
         header = stream.readline(4096)
     return "signal_extractions" in path.parts or SIGNALS[0].encode() in header
 
 
 def _published() -> list[dict[str, str]]:
-    """The captures with a signal CSV, and the published id and interval of each."""
+    """Return the captures with a signal CSV, and the published id and interval of each."""
     with CAPTURES.open(newline="", encoding="utf-8") as stream:
         return [r for r in csv.DictReader(stream) if r["signal_csv"]]
 
 
 def read(files: FileSet, located: Located, options: RoadOptions) -> Iterator[Recording]:
-    """One recording a capture: attacks by name, then ambient ones. Every capture has the same channels."""
+    """Yield one recording per capture: attacks by name, then ambient ones. Every capture has the same channels."""
     rate = options.rate_hz
     tables = [n for n in located.inputs if n.endswith(".csv")]
     injections = _injections(files, [n for n in located.inputs if n.endswith(".json")])
@@ -134,7 +134,7 @@ def read(files: FileSet, located: Located, options: RoadOptions) -> Iterator[Rec
 
 
 def _evidence(path: Path, injections: Mapping[str, Injection], clocked: Capture, rate: float) -> Evidence:
-    """The family's event over the injection interval, or over the whole capture where nothing is injected.
+    """Return the family's event over the injection interval, or over the whole capture if nothing is injected.
 
     Steps with a frame labelled as attacked, more than a step away from the event, are unlabelled.
     """
@@ -147,7 +147,10 @@ def _evidence(path: Path, injections: Mapping[str, Injection], clocked: Capture,
     elif family is not None:
         injection = injections.get(path.stem, injections.get(unit))
         if injection is None or injection.interval is None:
-            raise BadInput(path, "metadata.json has no injection_interval of this capture, nor is one published")
+            raise BadInput(
+                path,
+                "metadata.json has no injection_interval for this capture and none is published: add it there",
+            )
         start, stop = int(injection.interval[0] * rate), int(np.ceil(injection.interval[1] * rate))
         target = None if injection.target is None else f"id_{injection.target}"
         events = [Event(family, start, stop, unit, target)]
@@ -156,8 +159,8 @@ def _evidence(path: Path, injections: Mapping[str, Injection], clocked: Capture,
 
 
 def _injections(files: FileSet, names: Sequence[str]) -> dict[str, Injection]:
-    """Injections by capture, from the metadata files (keys injection_id and injection_interval); the published ones
-    stand under the capture's unit."""
+    """Return the injections by capture, from the metadata files (keys injection_id and injection_interval); the
+    published ones have the capture's unit as their key."""
     found = {
         r["capture"]: _injection(r["injection_id"], (r["start_s"], r["end_s"]) if r["start_s"] else None)
         for r in _published()
@@ -168,12 +171,12 @@ def _injections(files: FileSet, names: Sequence[str]) -> dict[str, Injection]:
                 if family_of(capture) is not None:
                     found[capture] = _injection(entry.get("injection_id"), entry.get("injection_interval"))
         except (ValueError, TypeError, AttributeError, LookupError) as error:
-            raise BadInput(files.path(name), f"not the metadata of captures ({error})") from error
+            raise BadInput(files.path(name), f"is not the metadata of captures ({error})") from error
     return found
 
 
 def _injection(target: str | None, interval: Sequence[float | str] | None) -> Injection:
-    """An id is hexadecimal in the metadata; fuzzing has ``XXX``, the accelerator none."""
+    """Parse an injection: an id is hexadecimal in the metadata; fuzzing has ``XXX``, the accelerator attack none."""
     if interval is not None:
         start, stop = float(interval[0]), float(interval[1])
         if not 0 <= start < stop:

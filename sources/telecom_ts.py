@@ -36,7 +36,7 @@ CHANNELS = (
 PROTOCOL_CHANNELS = ("UL_Protocol", "DL_Protocol")
 PROTOCOLS = {"TCP": 0.0, "UDP": 1.0}
 NO_PROTOCOL = 2.0
-"""The authors' encoding: whatever is neither TCP nor UDP (null, "None", the empty text) is 2."""
+"""The authors' encoding: anything other than TCP and UDP (null, "None", the empty text) is 2."""
 
 TYPES = (
     "Jamming",
@@ -57,7 +57,7 @@ ZONES = ("Zone_A", "Zone_B", "Zone_C")
 
 
 def published_folders() -> tuple[str, ...]:
-    """The 33 folders of the published tree: faults first."""
+    """Return the 33 folders of the published tree, faults first."""
     scenarios = (
         "anomalous/jammer",
         *(f"anomalous/synthetic/{z}" for z in ZONES),
@@ -68,7 +68,7 @@ def published_folders() -> tuple[str, ...]:
 
 
 def _published_sizes() -> dict[str, int]:
-    """Bytes of the files whose size was reported, by path."""
+    """Return the bytes of the files with a reported size, by path."""
     table = Path(__file__).parent / "tables" / "telecom_ts_files.csv"
     with table.open(encoding="utf-8", newline="") as stream:
         return {row["path"]: int(row["bytes"]) for row in csv.DictReader(stream)}
@@ -78,9 +78,8 @@ SIZES = _published_sizes()
 
 
 class TelecomOptions(SourceOptions):
-    """What is decided for TelecomTS only. A window is cut from one of the source's, so it is not longer than these.
-
-    All steps of one of the source's windows lie in the same line, so two windows cut from it could not be told apart.
+    """Options that only TelecomTS has. A window is cut from one window of the source, so it is not longer than that.
+    All steps of a source window are in the same line, so two windows cut from it could not be told apart.
     """
 
     longest_window: ClassVar[int] = STEPS
@@ -90,11 +89,11 @@ class TelecomOptions(SourceOptions):
         provenance=OURS,
         ge=0,
         le=86_400,
-        description="windows of a file that begin less than this many seconds after another are one unit",
+        description="windows of a file that start less than this many seconds apart are one unit",
     )
 
     def conflict(self, length: int, stride: int) -> Conflict | None:
-        """One window is cut from each of the source's."""
+        """Check that exactly one window is cut from each window of the source."""
         if length + stride > STEPS:
             return None
         if stride == length:
@@ -103,7 +102,7 @@ class TelecomOptions(SourceOptions):
 
 
 def locate(files: FileSet, options: TelecomOptions) -> Located:
-    """``<folder>/processed/chunked.jsonl`` of the published tree, wherever the tree lies."""
+    """Find ``<folder>/processed/chunked.jsonl`` of the published tree, wherever the tree is."""
     chosen: dict[str, str] = {}
     ignored: dict[str, str] = {}
     for name in files.glob("*.jsonl"):
@@ -116,14 +115,14 @@ def locate(files: FileSet, options: TelecomOptions) -> Located:
             chosen[folder] = name
     if not chosen:
         others = f"; {', '.join(ignored)} is not one" if ignored else ""
-        raise NoData(f"no <anomalous|normal>/.../processed/{FILE} is there{others}")
+        raise NoData(f"no <anomalous|normal>/.../processed/{FILE} was found{others}")
     order = [f for f in published_folders() if f in chosen]
     missing = tuple(f"{f}/processed/{FILE}" for f in published_folders() if f not in chosen)
     return Located(tuple(chosen[f] for f in order), ignored, missing)
 
 
 def folder_of(name: str) -> str | None:
-    """The published folder a file belongs to, such as ``anomalous/jammer/File``; None for other files."""
+    """Return the published folder of a file, such as ``anomalous/jammer/File``; None for other files."""
     path = PurePosixPath(name)
     if path.name != FILE:
         return None
@@ -133,7 +132,7 @@ def folder_of(name: str) -> str | None:
 
 @dataclass(frozen=True)
 class Window:
-    """One line: when it starts, values float64 [128][18], anomaly type or ``normal``, and what it affects."""
+    """One line: its start, values float64 [128][18], anomaly type or ``normal``, and the affected indicators."""
 
     start: np.datetime64
     values: np.ndarray
@@ -142,7 +141,7 @@ class Window:
 
 
 def read(files: FileSet, located: Located, options: TelecomOptions) -> Iterator[Recording]:
-    """One recording a line, file by file, in the order of the file."""
+    """Yield one recording per line, file by file, in the order of the file."""
     for name in located.inputs:
         folder = folder_of(name) or PurePosixPath(name).stem
         windows = list(read_windows(files.path(name)))
@@ -162,8 +161,8 @@ def read(files: FileSet, located: Located, options: TelecomOptions) -> Iterator[
 
 
 def stretches(starts: Sequence[np.datetime64], joined_within: float) -> list[int]:
-    """For every window of a file the first line of its stretch: windows that begin less than ``joined_within``
-    seconds after another one share samples with it and belong together."""
+    """Return for every window of a file the first line of its stretch: windows that start less than ``joined_within``
+    seconds apart share samples and belong together."""
     if not starts:
         return []
     times = np.array(starts, "datetime64[ms]").astype(np.int64)
@@ -177,7 +176,8 @@ def stretches(starts: Sequence[np.datetime64], joined_within: float) -> list[int
 
 
 def read_windows(path: Path) -> Iterator[Window]:
-    """The windows of one JSONL file. ``BadInput`` with the line, counted from 1, for a record that is not one."""
+    """Return the windows of one JSONL file. Raises ``BadInput`` with the line, counted from 1, for an invalid
+    record."""
     number = 0
     try:
         with path.open("rb") as stream:
@@ -186,11 +186,11 @@ def read_windows(path: Path) -> Iterator[Window]:
     except OSError as error:
         raise BadInput(path, f"cannot be read ({error.strerror})") from error
     if number == 0:
-        raise BadInput(path, "is empty: it should hold one JSON object a line")
+        raise BadInput(path, "is empty: expected one JSON object per line")
 
 
 def parse(path: Path, where: str, line: bytes) -> Window:
-    """One record: only its indicators, its start and its anomaly are looked at, never its texts."""
+    """Parse one record: only its indicators, its start and its anomaly are read, never its texts."""
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -210,7 +210,11 @@ def parse(path: Path, where: str, line: bytes) -> Window:
 
 def _values(path: Path, where: str, kpis: Any) -> np.ndarray:
     if not isinstance(kpis, dict) or {"keys", "values"} <= set(kpis):
-        raise BadInput(path, "KPIs is not one list an indicator (the benchmark repository's schema is another)", where)
+        raise BadInput(
+            path,
+            "KPIs does not have one list per indicator: this is the benchmark repository's schema, use the Hub's files",
+            where,
+        )
     values = np.empty((STEPS, len(CHANNELS)))
     for column, channel in enumerate(CHANNELS):
         series = kpis.get(channel)
@@ -225,19 +229,19 @@ def _values(path: Path, where: str, kpis: Any) -> np.ndarray:
         try:
             values[:, column] = np.array(series, np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise BadInput(path, f"{channel} holds something that is not a number", where) from error
+            raise BadInput(path, f"{channel} contains a value that is not a number", where) from error
     return values
 
 
 def _anomaly(path: Path, where: str, anomaly: Any) -> tuple[str, tuple[str, ...]]:
-    """Type and affected indicators; a normal record has the type "" and affects [""]."""
+    """Return type and affected indicators; a normal record has the type "" and affects [""]."""
     if not isinstance(anomaly, dict) or not isinstance(anomaly.get("exists"), bool):
-        raise BadInput(path, "anomalies has no true or false in 'exists'", where)
+        raise BadInput(path, "the field 'exists' of anomalies is not true or false", where)
     kind = anomaly.get("type") or ""
     if not isinstance(kind, str) or anomaly["exists"] != (kind != ""):
         raise BadInput(path, f"anomaly type {kind!r} contradicts exists = {anomaly['exists']}", where)
     if kind and kind not in TYPES:
-        raise BadInput(path, f"anomaly type {kind!r} is not one of the eleven", where)
+        raise BadInput(path, f"anomaly type {kind!r} is not one of the eleven known types", where)
     affected = tuple(k for k in anomaly.get("affected_kpis") or () if k) if kind else ()
     return kind or BACKGROUND, affected
 

@@ -1,8 +1,8 @@
 """Tennessee Eastman process: a simulated chemical plant, 52 channels every three minutes, 20 injected disturbances.
 
 Two layouts are accepted. ``rieth``: four R data files of Rieth et al. (2017), 21,000 runs, which the printed row
-describes. ``classic``: ``d00.dat`` to ``d21_te.dat`` of Russell, Chiang and Braatz, one run a fault and 21 faults.
-A run is cut at its onset: the rows before it are normal operation, whatever the run's fault number says.
+describes. ``classic``: ``d00.dat`` to ``d21_te.dat`` of Russell, Chiang and Braatz, one run per fault and 21 faults.
+A run is cut at its onset: the rows before it are normal operation, although the run's fault number is constant.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ CHANNELS = (*MEASURED, *(f"xmv_{i}" for i in range(1, 12)))
 KEYS = ("faultNumber", "simulationRun", "sample")
 
 ONSET_CODE = 100
-"""Rows of the first samples after the onset have the code 100 + fault; it has the class of the fault."""
+"""The first samples after the onset have the code 100 + fault, which has the class of the fault."""
 FINGERPRINT_ROWS = 20
-"""Runs whose first rows are the same share their noise, so they are one unit; 20 rows precede every onset."""
+"""Runs with identical first rows share their noise, so they are one unit; 20 rows precede every onset."""
 
 
 TABLES = Path(__file__).parent / "tables"
@@ -75,7 +75,7 @@ CLASSIC_TEST_ONSET = 160
 
 
 def _fault_names() -> dict[int, str]:
-    """Fault number -> class label, such as ``IDV 4: reactor cooling water inlet temperature, step``."""
+    """Return fault number -> class label, such as ``IDV 4: reactor cooling water inlet temperature, step``."""
     with (TABLES / "tennessee_eastman_faults.csv").open(encoding="utf-8", newline="") as stream:
         return {int(r["fault"]): f"IDV {r['fault']}: {r['name']}" for r in csv.DictReader(stream)}
 
@@ -84,13 +84,13 @@ FAULTS = _fault_names()
 
 
 class TennesseeOptions(SourceOptions):
-    """What is decided for Tennessee Eastman only."""
+    """Options that only Tennessee Eastman has."""
 
     layout: Literal["auto", "rieth", "classic"] = setting(
         "auto",
         provenance=OURS,
         reader=False,
-        description="the files that are read: Rieth's, the classic ones, or by what is there",
+        description="the files that are read: Rieth's, the classic ones, or automatically by which are there",
     )
     onset_samples: int = setting(
         20, provenance=OURS, ge=0, le=MOST, description="samples after an onset that have a code of their own"
@@ -98,7 +98,7 @@ class TennesseeOptions(SourceOptions):
 
 
 def locate(files: FileSet, options: TennesseeOptions) -> Located:
-    """The files of one layout, never of both. ``auto``: Rieth's where they are the published ones, else a whole
+    """Find the files of one layout, never of both. ``auto``: Rieth's if they are the published ones, else a complete
     classic set, else whatever there is of Rieth's, else of the classic ones."""
     layout: str = options.layout
     ignored: dict[str, str] = {}
@@ -130,7 +130,7 @@ def locate(files: FileSet, options: TennesseeOptions) -> Located:
 
 
 def _first_of_each(files: FileSet, wanted: tuple[str, ...], ignored: dict[str, str]) -> dict[str, str]:
-    """The first file of every wanted name, in the order of ``wanted``; further copies are ignored."""
+    """Return the first file of every wanted name, in the order of ``wanted``; further copies are ignored."""
     found: dict[str, str] = {}
     for name in files.glob(*wanted):
         tail = PurePosixPath(name).name
@@ -142,7 +142,7 @@ def _first_of_each(files: FileSet, wanted: tuple[str, ...], ignored: dict[str, s
 
 
 def read(files: FileSet, located: Located, options: TennesseeOptions) -> Iterator[Recording]:
-    """Run by run in the order of the files; a faulty run as two recordings, before and after its onset."""
+    """Yield run by run in the order of the files; a faulty run is two recordings, before and after its onset."""
     cutter = _Cutter(options.onset_samples)
     for name in located.inputs:
         path, sha256 = files.path(name), files.sha256(name)
@@ -196,7 +196,7 @@ class _Cutter:
 
 
 def _rieth_runs(path: Path) -> Iterator[Run]:
-    """Runs of one R data file, spooled to a temporary folder first."""
+    """Yield the runs of one R data file, which is spooled to a temporary folder first."""
     about = RIETH[path.name]
     with TemporaryDirectory(prefix="readbench-tep-") as folder:
         frame = spool_frame(path, about.frame, Path(folder) / "columns.f32")
@@ -212,23 +212,23 @@ def _rieth_runs(path: Path) -> Iterator[Run]:
 
 
 def _run_bounds(path: Path, frame: Frame) -> list[tuple[int, int, int, int]]:
-    """(start, stop, faultNumber, simulationRun) of every run, checked to count its samples from 1 without a gap."""
+    """Return (start, stop, faultNumber, simulationRun) of every run; its samples must count from 1 without a gap."""
     absent = [c for c in (*KEYS, *CHANNELS) if c not in frame.columns]
     if absent:
         raise BadInput(path, f"column {absent[0]} is missing ({len(absent)} of 55)", row="header")
     if frame.rows == 0:
-        raise BadInput(path, "has no rows", row="row 0")
+        raise BadInput(path, "contains no rows", row="row 0")
     fault, number, sample = (frame.column(key) for key in KEYS)
     for key, column in zip(KEYS, (fault, number, sample), strict=True):
         bad = np.flatnonzero(~(np.isfinite(column) & (column == np.round(column))))
         if bad.size:
-            raise BadInput(path, f"{key} is {column[bad[0]]:g}, no whole number", row=f"row {bad[0]}")
+            raise BadInput(path, f"{key} is {column[bad[0]]:g}, not a whole number", row=f"row {bad[0]}")
     low, high = (1, 20) if RIETH[path.name].onset else (0, 0)
     strange = np.flatnonzero((fault < low) | (fault > high))
     if strange.size:
         raise BadInput(
             path,
-            f"faultNumber {fault[strange[0]]:g} is not in the vocabulary of this file ({low} to {high})",
+            f"faultNumber {fault[strange[0]]:g} is not one of this file's fault numbers ({low} to {high})",
             row=f"row {strange[0]}",
         )
     starts = np.flatnonzero(np.concatenate([[True], (np.diff(fault) != 0) | (np.diff(number) != 0)]))
@@ -237,7 +237,7 @@ def _run_bounds(path: Path, frame: Frame) -> list[tuple[int, int, int, int]]:
     gap = np.flatnonzero(sample != expected)
     if gap.size:
         row = int(gap[0])
-        raise BadInput(path, f"sample {sample[row]:g} where {expected[row]} must follow", row=f"row {row}")
+        raise BadInput(path, f"sample is {sample[row]:g}, expected {expected[row]}", row=f"row {row}")
     bounds = [
         (a, b, int(f), int(n))
         for a, b, f, n in zip(starts.tolist(), stops.tolist(), fault[starts], number[starts], strict=True)
@@ -245,7 +245,7 @@ def _run_bounds(path: Path, frame: Frame) -> list[tuple[int, int, int, int]]:
     seen: set[tuple[int, int]] = set()
     for start, _, *run in bounds:
         if (run[0], run[1]) in seen:
-            raise BadInput(path, f"fault {run[0]} has a second simulationRun {run[1]}", row=f"row {start}")
+            raise BadInput(path, f"fault {run[0]} has simulationRun {run[1]} twice", row=f"row {start}")
         seen.add((run[0], run[1]))
     return bounds
 
@@ -264,13 +264,15 @@ def _classic_run(path: Path) -> Run:
 
 
 def _table(path: Path) -> np.ndarray:
-    """float64 [T][52]; a file of 52 lines (d00.dat) is transposed."""
+    """Return float64 [T][52]; a file of 52 lines (d00.dat) is transposed."""
     values = read_number_table(path.read_bytes(), path)
     width = len(CHANNELS)
     if values.shape[1] != width and values.shape[0] == width:
         values = values.T
     if values.shape[0] == 0 or values.shape[1] != width:
-        raise BadInput(path, f"{values.shape[0]} rows of {values.shape[1]} columns; a row has {width}", row="line 1")
+        raise BadInput(
+            path, f"{values.shape[0]} rows of {values.shape[1]} columns; expected {width} columns", row="line 1"
+        )
     return np.ascontiguousarray(values)
 
 

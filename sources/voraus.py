@@ -35,7 +35,7 @@ PER_AXIS = (
     *("motor_voltage", "supply_voltage", "brake_voltage"),
 )
 CHANNELS = (*ROBOT, *(f"{signal}_{axis}" for axis in range(1, 7) for signal in PER_AXIS))
-"""The 130 machine signals in the order of the file: 4 of the robot, then 21 an axis."""
+"""The 130 machine signals in the order of the file: 4 of the robot, then 21 per axis."""
 
 CATEGORIES = (
     *("AXIS_FRICTION", "AXIS_WEIGHT", "COLLISION_FOAM", "COLLISION_CABLE", "COLLISION_CARTON", "MISS_CAN"),
@@ -43,19 +43,23 @@ CATEGORIES = (
 )
 NORMAL_OPERATION = len(CATEGORIES)
 PRE_A = 72
-"""The setting whose cycles are the publisher's train part; it holds no anomaly."""
+"""The setting of the cycles in the publisher's train part, which contains no anomaly."""
 
 LONGEST_CYCLE = 100_000
-"""Rows of the longest cycle that is made: a real one has about 1,100."""
+"""Maximum rows of a fitted cycle: a real one has about 1,100."""
 
 
 class VorausOptions(SourceOptions):
-    """What is decided for voraus-AD only."""
+    """Options that only voraus-AD has."""
 
     longest_window: ClassVar[int] = LONGEST_CYCLE
 
     cycle_rows: int = setting(
-        provenance=STATED, follows=(1, 0), ge=1, le=LONGEST_CYCLE, description="steps that every cycle is fitted to"
+        provenance=STATED,
+        follows=(1, 0),
+        ge=1,
+        le=LONGEST_CYCLE,
+        description="number of steps that every cycle is fitted to",
     )
     fit: Literal["crop_or_pad", "resample"] = setting(
         "crop_or_pad",
@@ -67,31 +71,31 @@ class VorausOptions(SourceOptions):
         follows=(0.5, 0),
         ge=0,
         le=LONGEST_CYCLE,
-        description="cycles of fewer rows than this have no label and are dropped",
+        description="cycles with fewer rows than this have no label and are dropped",
     )
 
     def conflict(self, length: int, stride: int) -> Conflict | None:
-        """A window is cut from one cycle, so it is not longer than a cycle."""
+        """Check that a window, which is cut from one cycle, is not longer than a cycle."""
         if length <= self.cycle_rows:
             return None
         return "cycle_rows", f"a whole number of at least the window length, {length}"
 
 
 def locate(files: FileSet, options: VorausOptions) -> Located:
-    """The 100 Hz file; the 500 Hz file and the publisher's test extract are named where they are all there is."""
+    """Find the 100 Hz file; without it, the error names the 500 Hz file or the publisher's test extract if present."""
     found = files.glob(FILE)
     others = dict.fromkeys(files.glob("*500hz.parquet"), "the same cycles at 500 Hz")
     others |= dict.fromkeys(files.glob("test.parquet"), "an extract with the first second of four cycles")
     if not found:
         there = "".join(f"; {name} is {what}" for name, what in others.items())
-        raise NoData(f"{FILE} is not there{there}")
-    return Located(found[:1], {**others, **dict.fromkeys(found[1:], f"second copy of {found[0]}")})
+        raise NoData(f"{FILE} was not found{there}")
+    return Located(found[:1], {**others, **dict.fromkeys(found[1:], f"a second copy of {found[0]}")})
 
 
 @dataclass
 class Cycle:
-    """Consecutive rows of one sample as they are gathered: ``first_row`` in the file, and pieces of
-    time [n], labels int64 [n][anomaly, category, setting] and signals float64 [n][130]."""
+    """Consecutive rows of one sample while they are collected: ``first_row`` in the file, and pieces of time [n],
+    labels int64 [n][anomaly, category, setting] and signals float64 [n][130]."""
 
     sample: int
     first_row: int
@@ -101,7 +105,7 @@ class Cycle:
 
 
 def read(files: FileSet, located: Located, options: VorausOptions) -> Iterator[Recording]:
-    """One recording a cycle, fitted to ``cycle_rows`` steps, in the order of the file."""
+    """Yield one recording per cycle, fitted to ``cycle_rows`` steps, in the order of the file."""
     (name,) = located.inputs
     steps = options.cycle_rows
     for cycle in read_cycles(files.path(name)):
@@ -126,9 +130,9 @@ def read(files: FileSet, located: Located, options: VorausOptions) -> Iterator[R
 
 
 def crop_or_pad(recorded: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first ``steps`` rows; after the end of a shorter cycle missing, which curation fills with its last row.
+    """Return the first ``steps`` rows; steps after the end of a shorter cycle are NaN, which curation fills forward.
 
-    Also the first row and the row after the last that each step is made of, int64 [steps].
+    Also returns the first row of each step and the row after its last, int64 [steps].
     """
     values = np.full((steps, recorded.shape[1]), np.nan)
     values[: len(recorded)] = recorded[:steps]
@@ -137,7 +141,7 @@ def crop_or_pad(recorded: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarra
 
 
 def resample(recorded: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The whole cycle at ``steps`` evenly spaced places, linear between rows; rows as in ``crop_or_pad``."""
+    """Return the whole cycle at ``steps`` evenly spaced positions, linear between rows; rows as in ``crop_or_pad``."""
     place = np.linspace(0, len(recorded) - 1, steps)
     low = place.astype(np.int64)
     high = np.minimum(low + 1, len(recorded) - 1)
@@ -147,7 +151,7 @@ def resample(recorded: np.ndarray, steps: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 def read_cycles(path: Path) -> Iterator[Cycle]:
-    """Runs of equal ``sample``, in the order of the file, read in batches of rows."""
+    """Yield runs of equal ``sample``, in the order of the file, read in batches of rows."""
     seen: set[int] = set()
     open_cycle: Cycle | None = None
     row = 0
@@ -160,7 +164,7 @@ def read_cycles(path: Path) -> Iterator[Cycle]:
                 if open_cycle is not None:
                     yield open_cycle
                 if sample in seen:
-                    raise BadInput(path, f"sample {sample} comes back after another one", f"row {row + start}")
+                    raise BadInput(path, f"sample {sample} occurs again after another sample", f"row {row + start}")
                 seen.add(sample)
                 open_cycle = Cycle(sample, row + start, [], [], [])
             open_cycle.times.append(times[start:stop])
@@ -168,12 +172,12 @@ def read_cycles(path: Path) -> Iterator[Cycle]:
             open_cycle.values.append(values[start:stop])
         row += len(samples)
     if open_cycle is None:
-        raise BadInput(path, "holds no row")
+        raise BadInput(path, "contains no rows")
     yield open_cycle
 
 
 def _batches(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Time [n], sample [n], labels [n][3] and signals [n][130], columns by name."""
+    """Yield time [n], sample [n], labels [n][3] and signals [n][130], with columns found by name."""
     import pyarrow.parquet as pq
 
     try:
@@ -200,7 +204,7 @@ def _batches(path: Path) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, n
 
 
 def _numbers(batch: pa.RecordBatch, names: list[str], kind: pa.DataType) -> np.ndarray:
-    """Columns of a batch as one array [n][len(names)]; missing as NaN."""
+    """Return columns of a batch as one array [n][len(names)]; missing as NaN."""
     columns = [batch.column(n).cast(kind).to_numpy(zero_copy_only=False) for n in names]
     out = np.empty((batch.num_rows, len(names)), columns[0].dtype)
     for i, column in enumerate(columns):
@@ -209,12 +213,12 @@ def _numbers(batch: pa.RecordBatch, names: list[str], kind: pa.DataType) -> np.n
 
 
 def _constant_labels(path: Path, cycle: Cycle) -> tuple[int, int]:
-    """Category and setting of a cycle: the label is given to it as a whole, so it may not change inside."""
+    """Return category and setting of a cycle; the label is of the whole cycle, so it cannot change within it."""
     labels = np.concatenate(cycle.labels)
     changed = np.flatnonzero((labels != labels[0]).any(axis=1))
     if changed.size:
         where = f"row {cycle.first_row + int(changed[0])}"
-        raise BadInput(path, f"the label of sample {cycle.sample} changes inside the cycle", where)
+        raise BadInput(path, f"the label of sample {cycle.sample} changes within the cycle", where)
     anomaly, category, setting = labels[0].tolist()
     if not 0 <= category <= NORMAL_OPERATION:
         raise BadInput(path, f"category {category} is not one of 0 to {NORMAL_OPERATION}", f"row {cycle.first_row}")

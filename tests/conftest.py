@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 REPO = Path(__file__).resolve().parents[1]
 
-# Read by the libraries when they are imported, so set before any test module is. The endpoint is a closed port:
-# a test that means to talk to a hub starts its own and names it.
+# The libraries read these when they are imported, so set them before any test module. The endpoint is a closed port:
+# a test that needs a hub starts its own and names it.
 os.environ.update(
     {
         "DAGSTER_DISABLE_TELEMETRY": "1",
@@ -56,7 +56,7 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="session")
 def realdata() -> Callable[[str], Path]:
-    """``realdata("mit_bih")``: the folder of real original files, or a skip that says where they were looked for."""
+    """``realdata("mit_bih")``: the folder of real original files, or a skip that names the folder that was searched."""
 
     def folder(dataset: str) -> Path:
         path = REALDATA / dataset

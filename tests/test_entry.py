@@ -1,4 +1,4 @@
-"""Nested values there and back, and names that tell nothing."""
+"""Nested values are restored exactly, and entry ids reveal nothing."""
 
 from __future__ import annotations
 

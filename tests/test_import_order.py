@@ -24,7 +24,7 @@ ORDER = (
 EVALUATION = ("kernels", "scoring", "task", "statistics", "methods", "run", "board", "submission")
 # fmt: on
 LATE = ("api", "cli")
-"""Packages that may reach every other one, the roots included, inside their functions."""
+"""Packages that may import every other one, including the roots, inside their functions."""
 
 Import = tuple[str, str, bool]
 """Importing module, imported name, whether it is inside a function (or for type checkers only)."""
@@ -52,7 +52,7 @@ def imports(folder: Path) -> Iterator[Import]:
 
 
 def backwards(found: list[Import]) -> list[str]:
-    """The imports that run against the order, each as one line."""
+    """Return the imports that violate the order, one line each."""
     return [
         f"{module} imports {name}" for module, name, late in found if _wrong(module.split("."), name.split("."), late)
     ]

@@ -1,1 +1,1 @@
-"""Readers of file formats that are too big to stand in a source's own module."""
+"""Readers of file formats that are too large for a source's own module."""

@@ -1,6 +1,6 @@
-"""Decoded CAN captures: CSV with one frame a row, and the DBC that says how many signals each id has.
+"""Decoded CAN captures: CSV with one frame per row, and the DBC that defines how many signals each id has.
 
-The columns are ``Label,Time,ID,Signal_1_of_ID,...,Signal_22_of_ID``; a row holds the signals of its own id only.
+The columns are ``Label,Time,ID,Signal_1_of_ID,...,Signal_22_of_ID``; a row contains the signals of its own id only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Frames:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of the pivoted table. ``ids`` sorted; ``column`` [n ids][SLOTS], -1 where an id has no signal."""
+    """Columns of the pivoted table: sorted ``ids``, and ``column`` [n ids][SLOTS], -1 where an id has no signal."""
 
     ids: np.ndarray
     column: np.ndarray
@@ -43,7 +43,7 @@ class Layout:
 
     @classmethod
     def of(cls, signals: Mapping[int, int]) -> Layout:
-        """From the number of signals of every id."""
+        """Return the layout for a number of signals per id."""
         ids = np.array(sorted(signals), np.int64)
         column = np.full((len(ids), SLOTS), -1, np.int64)
         names: list[str] = []
@@ -56,7 +56,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Capture:
-    """A capture on a common clock: ``values`` float32 [T][C], the last value of each step, NaN where none came;
+    """A capture on a common clock: ``values`` float32 [T][C], the last value of each step, NaN if there is none;
     ``rows`` int64 [T + 1], the row at which each step begins; ``attacked``, the steps with a frame of Label 1."""
 
     values: np.ndarray
@@ -65,7 +65,7 @@ class Capture:
 
 
 def read_dbc(path: Path) -> dict[int, int]:
-    """Number of signals of every id, from the definitions ``BO_ <id> ...`` and ``SG_ ...`` below it."""
+    """Return the number of signals per id, from the definitions ``BO_ <id> ...`` and ``SG_ ...`` below it."""
     counts: dict[int, int] = {}
     message: int | None = None
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -76,12 +76,12 @@ def read_dbc(path: Path) -> dict[int, int]:
         elif words[:1] == ["SG_"] and message is not None:
             counts[message] += 1
     if not any(counts.values()):
-        raise BadInput(path, "defines no signal: is it a DBC file?")
+        raise BadInput(path, "defines no signal: it is not a DBC file")
     return counts
 
 
 def scan(paths: Sequence[Path]) -> dict[int, int]:
-    """Number of signals of every id, as the captures show it; where there is no DBC."""
+    """Return the number of signals per id that the captures contain; used if there is no DBC."""
     counts: dict[int, int] = {}
     for path in paths:
         for frames in read_frames(path):
@@ -92,7 +92,7 @@ def scan(paths: Sequence[Path]) -> dict[int, int]:
 
 
 def pivot(path: Path, layout: Layout, rate: float) -> Capture:
-    """A capture at ``rate`` steps a second; what comes after its last whole step is left out."""
+    """Return a capture at ``rate`` steps per second; frames after its last whole step are left out."""
     values = np.empty((0, len(layout.channels)), np.float32)
     steps_of_rows: list[np.ndarray] = []
     attacked: list[np.ndarray] = []
@@ -106,7 +106,7 @@ def pivot(path: Path, layout: Layout, rate: float) -> Capture:
         values = _grown(values, int(step[-1]) + 1)
         for slot in range(SLOTS):
             held = np.flatnonzero(np.isfinite(frames.cells[:, slot]))
-            values[step[held], column[held, slot]] = frames.cells[held, slot]  # of several in a step the last stays
+            values[step[held], column[held, slot]] = frames.cells[held, slot]  # the last one in a step wins
         steps_of_rows.append(step)
         attacked.append(np.unique(step[frames.label != 0]))
     steps = int(np.floor(last * rate))
@@ -116,7 +116,7 @@ def pivot(path: Path, layout: Layout, rate: float) -> Capture:
 
 
 def _grown(values: np.ndarray, steps: int) -> np.ndarray:
-    """The same table with room for ``steps``, at least doubled where it has to grow."""
+    """Return the table with space for ``steps`` rows; if it has to grow, it is at least doubled."""
     if steps <= len(values):
         return values
     more = np.full((max(steps - len(values), len(values)), values.shape[1]), np.nan, np.float32)
@@ -125,18 +125,18 @@ def _grown(values: np.ndarray, steps: int) -> np.ndarray:
 
 def _places(path: Path, layout: Layout, frames: Frames) -> np.ndarray:
     place = np.minimum(np.searchsorted(layout.ids, frames.id), len(layout.ids) - 1)
-    _refuse(path, frames, layout.ids[place] != frames.id, "a frame of an id that the DBC does not define")
+    _refuse(path, frames, layout.ids[place] != frames.id, "the DBC does not define the id of the frame")
     return place
 
 
 def _check_defined(path: Path, frames: Frames, column: np.ndarray) -> None:
     extra = (np.isfinite(frames.cells) & (column < 0)).any(axis=1)
-    _refuse(path, frames, extra, "a frame with more signals than are defined for its id")
+    _refuse(path, frames, extra, "the frame has more signals than are defined for its id")
 
 
 def _check_times(path: Path, frames: Frames, last: float) -> None:
-    _refuse(path, frames, ~np.isfinite(frames.time), "a frame without a time")
-    _refuse(path, frames, np.diff(frames.time, prepend=last) < 0, "the time goes back")
+    _refuse(path, frames, ~np.isfinite(frames.time), "the frame has no time")
+    _refuse(path, frames, np.diff(frames.time, prepend=last) < 0, "time goes backwards")
 
 
 def _refuse(path: Path, frames: Frames, wrong: np.ndarray, reason: str) -> None:
@@ -146,14 +146,14 @@ def _refuse(path: Path, frames: Frames, wrong: np.ndarray, reason: str) -> None:
 
 
 def read_frames(path: Path) -> Iterator[Frames]:
-    """The frames of a capture, piece by piece. Raises ``BadInput`` where there is none or a cell cannot be read."""
+    """Yield the frames of a capture in blocks. Raises ``BadInput`` if there is none or a cell cannot be read."""
     import pyarrow.csv as pc
 
     with path.open("rb") as stream:
         header = stream.readline().decode("utf-8", "replace").strip().split(",")
     absent = [c for c in COLUMNS if c not in header]
     if absent:
-        raise BadInput(path, "the file is empty" if header == [""] else f"there is no column {absent[0]!r}")
+        raise BadInput(path, "is empty" if header == [""] else f"is missing the column {absent[0]!r}")
     types = {**dict.fromkeys(COLUMNS, pa.float64()), "Label": pa.int64(), "ID": pa.int64()}
     convert = pc.ConvertOptions(column_types=types, include_columns=list(COLUMNS))
     row = 0
@@ -165,18 +165,18 @@ def read_frames(path: Path) -> Iterator[Frames]:
             for place in (0, 2):
                 if batch.column(place).null_count:
                     missing = int(np.argmax(batch.column(place).is_null().to_numpy(zero_copy_only=False)))
-                    raise BadInput(path, f"a frame without {COLUMNS[place]}", row=f"row {row + missing}")
+                    raise BadInput(path, f"the frame has no {COLUMNS[place]}", row=f"row {row + missing}")
             label, time, number, *cells = (c.to_numpy(zero_copy_only=False) for c in batch.columns)
             yield Frames(row, label, time, number, np.column_stack(cells))
             row += batch.num_rows
     except (pa.ArrowInvalid, OSError) as error:
         raise _explained(path, error) from error
     if row == 0:
-        raise BadInput(path, "there is no frame below the header")
+        raise BadInput(path, "contains no frames")
 
 
 def _explained(path: Path, error: Exception) -> BadInput:
-    """Arrow's words with the row, counted from 0 without the header."""
+    """Return Arrow's message with the row, counted from 0 without the header."""
     text = str(error).splitlines()[0]
     row = re.search(r"Row #(\d+):? ?", text)
     if row is None:

@@ -1,4 +1,4 @@
-"""One trace of Exathlon: its span in time, and chosen metrics on a grid of whole seconds."""
+"""One trace of Exathlon: its time span, and selected metrics on a grid of whole seconds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Grid:
 
 
 def metric_name(column: str) -> str:
-    """A column's name without what differs from trace to trace (job, port, rate and batch of the stream)."""
+    """Return a column's name without the words that differ per trace (job, port, rate and batch of the stream)."""
     words = column.split("_")
     if words[0] != "driver" or "StreamingMetrics" not in words:
         return column
@@ -38,12 +38,12 @@ def metric_name(column: str) -> str:
 
 
 def open_trace(file: Path, parts: Sequence[Path]) -> IO[bytes]:
-    """The CSV of a trace, zipped, split or plain."""
+    """Open the CSV of a trace, zipped, split or plain."""
     return file.open("rb") if file.suffix == ".csv" else open_csv(file, parts)
 
 
 def time_span(file: Path, parts: Sequence[Path]) -> tuple[int, int]:
-    """First and last Unix second of a trace, without parsing what lies between."""
+    """Return the first and last Unix second of a trace, without parsing the rows between them."""
     try:
         with open_trace(file, parts) as stream:
             _header(file, stream)
@@ -57,7 +57,7 @@ def time_span(file: Path, parts: Sequence[Path]) -> tuple[int, int]:
 
 
 def read_trace(file: Path, parts: Sequence[Path], metrics: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Unix seconds int64 [rows], in the order of the file, and the metrics float64 [rows][C]."""
+    """Return Unix seconds int64 [rows], in the order of the file, and the metrics float64 [rows][C]."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -67,7 +67,7 @@ def read_trace(file: Path, parts: Sequence[Path], metrics: Sequence[str]) -> tup
             column = {metric_name(name): name for name in names}
             absent = [m for m in metrics if m not in column]
             if absent:
-                raise BadInput(file, f"misses the metric {absent[0]} ({len(names)} columns)")
+                raise BadInput(file, f"is missing the metric {absent[0]} ({len(names)} columns)")
             wanted = [column[m] for m in metrics]
             table = csv.read_csv(
                 pa.PythonFile(stream, "r"),
@@ -87,7 +87,7 @@ def read_trace(file: Path, parts: Sequence[Path], metrics: Sequence[str]) -> tup
             file, f"is not an Exathlon CSV ({text})", None if line is None else f"row {int(line[1]) - 1}"
         ) from error
     if table.num_rows == 0:
-        raise BadInput(file, "holds no row")
+        raise BadInput(file, "contains no rows")
     times = table.column("t")
     if times.null_count:
         raise BadInput(file, "has no time", f"row {int(np.argmax(times.is_null().to_numpy()))}")
@@ -95,14 +95,14 @@ def read_trace(file: Path, parts: Sequence[Path], metrics: Sequence[str]) -> tup
     back = np.diff(seconds) < 0
     if back.any():
         row = int(np.argmax(back)) + 1
-        raise BadInput(file, f"time goes back ({seconds[row]} after {seconds[row - 1]})", f"row {row}")
+        raise BadInput(file, f"time goes backwards ({seconds[row]} after {seconds[row - 1]})", f"row {row}")
     return seconds, np.column_stack([table.column(name).to_numpy() for name in wanted])
 
 
 def to_grids(seconds: np.ndarray, values: np.ndarray, max_gap: int) -> list[Grid]:
-    """Whole seconds without holes: rows of one second become their maximum, a missing second an empty step.
+    """Put rows on whole seconds without gaps: rows of one second become their maximum, a missing second an empty step.
 
-    Where more than ``max_gap`` seconds lie between two rows a new grid begins.
+    A new grid begins after a gap of more than ``max_gap`` seconds between two rows.
     """
     first = np.flatnonzero(np.diff(seconds, prepend=seconds[0] - 1))
     stop = np.append(first[1:], len(seconds))
@@ -126,14 +126,14 @@ def _header(file: Path, stream: IO[bytes]) -> list[str]:
     if names == [""]:
         raise BadInput(file, "is empty")
     if names[0] != "t":
-        raise BadInput(file, f"its first column is {names[0][:40]!r}, not t")
+        raise BadInput(file, f"has {names[0][:40]!r} as first column, not t")
     return names
 
 
 def _second(file: Path, line: bytes) -> int:
     text = line.split(b",", 1)[0].decode("utf-8", "replace")
     if not text:
-        raise BadInput(file, "holds no row")
+        raise BadInput(file, "contains no rows")
     try:
         return int(text)
     except ValueError as error:

@@ -29,7 +29,7 @@ _COLUMNS = (
 class Disturbance:
     """One row of the table in Unix seconds; ``stop`` is the second after the end, which the source includes.
 
-    The end is that of the extended effect, or of the root cause where no effect is given.
+    The end is that of the extended effect, or of the root cause if no effect is given.
     """
 
     trace: str
@@ -41,7 +41,7 @@ class Disturbance:
 
 
 def read_ground_truth(file: Path, kinds: Sequence[str]) -> list[Disturbance]:
-    """The rows of ``ground_truth.csv``, plain or zipped, in its order. ``kinds``: the types with a class."""
+    """Return the rows of ``ground_truth.csv``, plain or zipped, in its order. ``kinds``: the types with a class."""
     try:
         if file.suffix == ".csv":
             text = file.read_text(encoding="utf-8")
@@ -51,10 +51,10 @@ def read_ground_truth(file: Path, kinds: Sequence[str]) -> list[Disturbance]:
         reader = csv.DictReader(io.StringIO(text, newline=""))
         lines = list(reader)
     except (*ZIP_ERRORS, UnicodeDecodeError, csv.Error) as error:
-        raise BadInput(file, f"is not a ground truth ({error})") from error
+        raise BadInput(file, f"is not a readable ground truth ({error})") from error
     absent = [c for c in _COLUMNS if c not in (reader.fieldnames or ())]
     if absent:
-        raise BadInput(file, f"misses the column {', '.join(absent)}")
+        raise BadInput(file, f"is missing the column {', '.join(absent)}")
     return [_disturbance(file, row, line, (*kinds, UNKNOWN)) for row, line in enumerate(lines)]
 
 

@@ -26,18 +26,18 @@ class Table:
     times: np.ndarray
 
     def attack_runs(self) -> list[tuple[int, int]]:
-        """Maximal row ranges [start, stop) under attack."""
+        """Return the maximal row ranges [start, stop) under attack."""
         edges = np.flatnonzero(np.diff(np.concatenate([[0], self.attack.astype(np.int8), [0]])))
         return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
     def stretches(self) -> list[tuple[int, int]]:
-        """Maximal row ranges [start, stop) without a missing second."""
+        """Return the maximal row ranges [start, stop) without a missing second."""
         jumps = (np.flatnonzero(np.diff(self.times) != _SECOND) + 1).tolist()
         return list(zip([0, *jumps], [*jumps, len(self.times)], strict=True))
 
 
 def read_header(file: Path) -> str:
-    """The first line; empty where there is none."""
+    """Return the first line; empty if there is none."""
     try:
         with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as stream:
             return stream.readline(1 << 16).decode("utf-8", "replace").rstrip("\r\n")
@@ -46,7 +46,7 @@ def read_header(file: Path) -> str:
 
 
 def read_table(file: Path, header: Sequence[str], channels: Sequence[str]) -> Table:
-    """Read a whole file whose header must be ``header``."""
+    """Read a whole file. Raises ``BadInput`` if its header is not ``header``."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -64,7 +64,7 @@ def read_table(file: Path, header: Sequence[str], channels: Sequence[str]) -> Ta
         row = None if line is None else f"row {int(line[1]) - 2}"
         raise BadInput(file, f"is not a HAI CSV ({text})", row) from error
     if table.num_rows == 0:
-        raise BadInput(file, "holds no row")
+        raise BadInput(file, "contains no rows")
     values = np.empty((table.num_rows, len(channels)), np.float32)
     with np.errstate(over="ignore"):
         for column, name in enumerate(channels):
@@ -79,7 +79,7 @@ def _check_header(file: Path, header: Sequence[str]) -> None:
     absent = [name for name in header if name not in names]
     if absent:
         raise BadInput(
-            file, f"misses the column {', '.join(absent[:3])} ({len(names)} columns instead of {len(header)})"
+            file, f"is missing the column {', '.join(absent[:3])} ({len(names)} columns instead of {len(header)})"
         )
     if names != list(header):
         raise BadInput(file, f"has {len(names)} columns that are not the {len(header)} of HAI 21.03 in their order")
@@ -100,5 +100,5 @@ def _times(file: Path, column: Any) -> np.ndarray:
     stuck = np.diff(times) <= np.timedelta64(0, "ns")
     if stuck.any():
         row = int(np.argmax(stuck)) + 1
-        raise BadInput(file, f"time does not advance ({times[row]} after {times[row - 1]})", f"row {row}")
+        raise BadInput(file, f"time repeats or goes backwards ({times[row]} after {times[row - 1]})", f"row {row}")
     return times

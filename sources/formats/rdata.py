@@ -1,9 +1,9 @@
-"""One data frame out of an R data file, column by column: a file of any size in a few megabytes of memory.
+"""Reads one data frame of an R data file, column by column: a file of any size in a few megabytes of memory.
 
-``save()`` writes ``RDX2`` or ``RDX3``, then R's serialization in XDR (big-endian) form, all of it compressed:
-a list of (name, object), where a data frame is a list of column vectors whose names follow after the values.
-Columns are spooled as float32 into one local file, from which any rows can be had. Only what a data frame of
-numbers needs is understood; anything else is refused by name.
+``save()`` writes ``RDX2`` or ``RDX3``, then R's serialization in XDR (big-endian) form, all of it compressed: a list of
+(name, object), where a data frame is a list of column vectors and the names of the columns follow the values. Columns
+are spooled as float32 into one local file, from which any rows can be read. Only what a data frame of numbers needs is
+supported; anything else is refused by name.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Frame:
         return np.fromfile(self.spool, np.float32, count=self.rows, offset=self.columns.index(name) * self.rows * 4)
 
     def take(self, start: int, stop: int, names: Sequence[str]) -> np.ndarray:
-        """Rows [start, stop) of the named columns: float32 [stop - start][len(names)]."""
+        """Return rows [start, stop) of the named columns: float32 [stop - start][len(names)]."""
         values = np.empty((stop - start, len(names)), np.float32)
         with self.spool.open("rb", buffering=0) as stream:
             for into, name in enumerate(names):
@@ -58,7 +58,7 @@ class Frame:
 def spool_frame(path: Path, name: str, spool: Path) -> Frame:
     """Read the data frame ``name`` of an R data file into the file ``spool``.
 
-    Missing values become NaN. Raises ``BadInput`` for whatever is not a data frame of numbers.
+    Missing values become NaN. Raises ``BadInput`` for anything else than a data frame of numbers.
     """
     try:
         with path.open("rb") as stream:
@@ -69,9 +69,9 @@ def spool_frame(path: Path, name: str, spool: Path) -> Frame:
     except _BROKEN as error:
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             raise ReadbenchError(
-                f"{spool.parent}: no space left to unpack {path.name}: free some, or name another folder in TMPDIR"
+                f"{spool.parent}: no space left to unpack {path.name}: free some space, or set TMPDIR to another folder"
             ) from error
-        raise BadInput(path, f"truncated or not an R data file ({error})") from error
+        raise BadInput(path, f"truncated or not an R data file ({error}): download it again") from error
 
 
 class _Reader:
@@ -87,18 +87,18 @@ class _Reader:
         self._header()
         flags = self._integer()
         if flags & 0xFF != PAIRLIST:
-            self._refuse("no list of named objects")
+            self._refuse("is not a list of named objects")
         found, kind, flags = self._named_object(flags)
         if found != name:
-            self._refuse(f"holds the object {found!r}, not {name!r}")
+            self._refuse(f"contains the object {found!r}, not {name!r}")
         if kind != LIST:
-            self._refuse(f"{name} is no data frame (R type {kind})")
+            self._refuse(f"{name} is not a data frame (R type {kind})")
         width = self._length()
         heights = [self._column(number, out) for number in range(1, width + 1)]
         names = self._attribute(flags, "names")
         if not isinstance(names, list) or len(names) != width or len(set(names)) != width or None in names:
-            self._refuse(f"{name} has {width} columns and no {width} different names for them")
-        self._integer()  # closes the list; a file cut off behind the values is broken too
+            self._refuse(f"{name} has {width} columns, but not {width} different names")
+        self._integer()  # closes the list; a file that ends after the values is truncated too
         while self.stream.read(_CHUNK):
             pass
         if len(set(heights)) > 1:
@@ -108,16 +108,16 @@ class _Reader:
     def _header(self) -> None:
         magic = self._bytes(7)
         if magic not in (b"RDX2\nX\n", b"RDX3\nX\n"):
-            self._refuse("not an R data file in binary form (RDX2 or RDX3 expected)")
+            self._refuse("is not an R data file in binary form (expected RDX2 or RDX3)")
         version = self._integer()
         self._bytes(8)
         if version == 3:
             self._bytes(self._integer())
         elif version != 2:
-            self._refuse(f"serialization version {version} is not known")
+            self._refuse(f"serialization version {version} is not supported")
 
     def _named_object(self, flags: int) -> tuple[str, int, int]:
-        """Name of the first object of the list, the R type of its value and its flags."""
+        """Return the name of the first object of the list, the R type of its value and its flags."""
         if flags & 0x200:
             self._item()
         name = self._item() if flags & 0x400 else None
@@ -125,7 +125,7 @@ class _Reader:
         return str(name), value & 0xFF, value
 
     def _column(self, number: int, out: IO[bytes]) -> int:
-        """Spool one column; its length."""
+        """Spool one column and return its length."""
         flags = self._integer()
         kind = flags & 0xFF
         if kind == ALTREP:
@@ -133,7 +133,7 @@ class _Reader:
             values.astype(np.float32).tofile(out)
             return len(values)
         if kind not in _NUMBERS:
-            self._refuse(f"column {number} is no vector of numbers (R type {kind})")
+            self._refuse(f"column {number} is not a vector of numbers (R type {kind})")
         length = self._length()
         left = length
         while left:
@@ -145,7 +145,7 @@ class _Reader:
         return length
 
     def _item(self, keep: bool = True) -> Any:
-        """Any item: numbers as float64 arrays, strings and lists as Python lists; read over unless ``keep``."""
+        """Return an item: numbers as float64 arrays, strings and lists as Python lists; skipped unless ``keep``."""
         return self._body(self._integer(), keep)
 
     def _body(self, flags: int, keep: bool = True) -> Any:
@@ -171,12 +171,13 @@ class _Reader:
             items = (self._item(keep) for _ in range(self._length()))
             value = [item for item in items if keep]
         else:
-            self._refuse(f"R type {kind} has no place in a data frame of numbers")
+            self._refuse(f"R type {kind} is not supported in a data frame of numbers")
         self._attribute(flags, "names")
         return value
 
     def _pairs(self, flags: int, wanted: str | None = None) -> list[tuple[str | None, Any]]:
-        """(tag, value) of a pair list; values of other tags than ``wanted`` are read over (row names may be many)."""
+        """Yield (tag, value) of a pair list; values of other tags than ``wanted`` are skipped (row names may be
+        many)."""
         pairs: list[tuple[str | None, Any]] = []
         while flags & 0xFF == PAIRLIST:
             if flags & 0x200:
@@ -189,11 +190,11 @@ class _Reader:
         return pairs
 
     def _attribute(self, flags: int, name: str) -> Any:
-        """Value of one attribute of an item with these flags; its attributes follow it in the stream."""
+        """Return one attribute of an item with these flags; its attributes follow it in the stream."""
         return dict(self._pairs(self._integer(), name)).get(name) if flags & 0x200 else None
 
     def _altrep(self) -> np.ndarray:
-        """R 3.5 and later: a sequence kept as (length, first, step), or a vector in a wrapper."""
+        """Read what R 3.5 and later write: a sequence as (length, first, step), or a vector in a wrapper."""
         info, state, _ = self._item(), self._item(), self._item()
         form = info[0][1] if isinstance(info, list) and info else None
         if form in ("compact_intseq", "compact_realseq") and isinstance(state, np.ndarray) and len(state) == 3:
@@ -202,10 +203,10 @@ class _Reader:
             inner = state[0][1] if isinstance(state, list) and state else None
             if isinstance(inner, np.ndarray):
                 return inner
-        self._refuse(f"a vector in the form {form!r} is not known")
+        self._refuse(f"a vector in the form {form!r} is not supported")
 
     def _numbers(self, kind: int, length: int) -> np.ndarray:
-        """float64 [length]; R's missing integer becomes NaN (its missing real already is one)."""
+        """Return float64 [length]; R's missing integer becomes NaN (its missing real already is one)."""
         dtype = _NUMBERS[kind]
         stored = np.frombuffer(self._bytes(length * dtype.itemsize), dtype)
         values = stored.astype(np.float64)
@@ -218,7 +219,7 @@ class _Reader:
         if length == -1:
             length = (self._integer() << 32) + (self._integer() & 0xFFFFFFFF)
         if length < 0:
-            self._refuse(f"a vector of length {length}")
+            self._refuse(f"a vector has the impossible length {length}: the file is damaged, download it again")
         return length
 
     def _integer(self) -> int:
@@ -226,11 +227,11 @@ class _Reader:
 
     def _bytes(self, count: int) -> bytes:
         if count < 0:
-            self._refuse(f"a length of {count}")
+            self._refuse(f"the length {count} is impossible: the file is damaged, download it again")
         data = self.stream.read(count)
         self.offset += len(data)
         if len(data) < count:
-            self._refuse("ends here: the file is truncated or not an R data file")
+            self._refuse("ends here: the file is truncated or not an R data file, download it again")
         return data
 
     def _refuse(self, reason: str) -> NoReturn:

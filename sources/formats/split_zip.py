@@ -1,7 +1,7 @@
-"""The one CSV inside a zip archive, also where the archive is split over parts (``x.z01``, ..., ``x.zip``).
+"""Opens the one CSV in a zip archive, also if the archive is split into parts (``x.z01``, ..., ``x.zip``).
 
-Python's zipfile cannot open split archives: their offsets count from the start of a part. Here the parts are
-read as one stream and the member is inflated from it, its length and CRC checked at the end.
+Python's zipfile cannot open split archives: their offsets count from the start of a part. Here the parts are read as
+one stream, the member is inflated from it, and its length and CRC are checked at the end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import IO
 from readbench_data.errors import BadInput
 
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, OSError, NotImplementedError)
-"""What a damaged archive may raise while it is opened or read."""
+"""Exceptions that a damaged archive can raise while it is opened or read."""
 
 _END = struct.Struct("<4s4H2LH")
 _CENTRAL = struct.Struct("<4s6H3L5H2L")
@@ -26,7 +26,7 @@ _BLOCK = 1 << 18
 
 
 def open_csv(archive: Path, parts: Sequence[Path] = ()) -> IO[bytes]:
-    """The CSV of an archive as a binary stream. ``parts``: the .z01, .z02, ... that are there, in order."""
+    """Return the CSV of an archive as a binary stream. ``parts``: the .z01, .z02, ... that are there, in order."""
     try:
         expected = _last_disk(archive)
         if expected == 0:
@@ -35,21 +35,23 @@ def open_csv(archive: Path, parts: Sequence[Path] = ()) -> IO[bytes]:
         present = {p.name: p for p in parts}
         absent = [n for n in names if n not in present]
         if absent:
-            raise BadInput(archive, f"is the last of {expected + 1} parts, and {absent[0]} is missing")
+            raise BadInput(
+                archive, f"is the last of {expected + 1} parts and {absent[0]} is missing: add it to the same folder"
+            )
         return io.BufferedReader(_Member(_Parts([*(present[n] for n in names), archive])), _BLOCK)
     except ZIP_ERRORS as error:
-        raise BadInput(archive, f"is not a readable zip archive ({error})") from error
+        raise BadInput(archive, f"is not a readable zip archive ({error}): download it again") from error
 
 
 def _last_disk(archive: Path) -> int:
-    """Number of the part that closes the archive: 0 for an ordinary one."""
+    """Return the number of the part that closes the archive: 0 for an ordinary one."""
     with archive.open("rb") as stream:
         stream.seek(0, io.SEEK_END)
         stream.seek(-min(stream.tell(), _END.size + (1 << 16)), io.SEEK_END)
         tail = stream.read()
     at = tail.rfind(b"PK\x05\x06")
     if at < 0:
-        raise zipfile.BadZipFile("no end of archive: it is truncated or not a zip")
+        raise zipfile.BadZipFile("the end of the archive is missing, so it is truncated or not a zip")
     disk: int = _END.unpack_from(tail, at)[1]
     return disk
 
@@ -59,12 +61,12 @@ def _open_plain(archive: Path) -> IO[bytes]:
     tables = [name for name in opened.namelist() if name.endswith(".csv")]
     if len(tables) != 1:
         opened.close()
-        raise zipfile.BadZipFile(f"it holds {len(tables)} CSV files, not one")
+        raise zipfile.BadZipFile(f"it contains {len(tables)} CSV files, expected 1")
     return opened.open(tables[0])
 
 
 class _Parts:
-    """Files read as one; ``base[i]`` is where part i begins."""
+    """Several files read as one stream; part i begins at ``base[i]``."""
 
     def __init__(self, files: Sequence[Path]) -> None:
         self.files = [f.open("rb") for f in files]
@@ -73,7 +75,7 @@ class _Parts:
         self.at = 0
 
     def read(self, size: int) -> bytes:
-        """Up to ``size`` bytes, over the borders of parts; fewer only at the end."""
+        """Return up to ``size`` bytes, across the borders of parts; fewer only at the end."""
         blocks = []
         while size > 0 and self.at < self.base[-1]:
             part = max(i for i in range(len(self.files)) if self.base[i] <= self.at)
@@ -101,14 +103,14 @@ class _Member(io.RawIOBase):
         parts.at = parts.base[disk] + offset
         header = _LOCAL.unpack(parts.read(_LOCAL.size))
         if header[0] != b"PK\x03\x04":
-            raise zipfile.BadZipFile("the member does not start where the directory says")
+            raise zipfile.BadZipFile("the member does not start where the directory states")
         parts.at += header[9] + header[10]
         self.inflater = zlib.decompressobj(-zlib.MAX_WBITS)
         self.buffer = b""
         self.seen_crc, self.seen_size = 0, 0
 
     def _entry(self) -> tuple[int, int, int, int, int, int]:
-        """Disk, method, CRC, packed and true size, and offset of the one entry of the directory."""
+        """Return disk, method, CRC, packed and true size, and offset of the one entry of the directory."""
         parts = self.parts
         parts.at = max(0, parts.base[-1] - _END.size - (1 << 16))
         tail = parts.read(1 << 17)
@@ -116,9 +118,9 @@ class _Member(io.RawIOBase):
         parts.at = parts.base[end[2]] + end[6]
         entry = _CENTRAL.unpack(parts.read(_CENTRAL.size))
         if end[4] != 1 or entry[0] != b"PK\x01\x02":
-            raise zipfile.BadZipFile(f"it holds {end[4]} files, not one")
+            raise zipfile.BadZipFile(f"it contains {end[4]} files, expected 1")
         if entry[4] not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise NotImplementedError(f"compression method {entry[4]}")
+            raise NotImplementedError(f"compression method {entry[4]} is not supported")
         return entry[13], entry[4], entry[7], entry[8], entry[9], entry[16]
 
     def readable(self) -> bool:
@@ -129,13 +131,13 @@ class _Member(io.RawIOBase):
         while not self.buffer and self.packed > 0:
             block = self.parts.read(min(_BLOCK, self.packed))
             if not block:
-                raise EOFError("the last part ends too early")
+                raise EOFError("the last part is truncated")
             self.packed -= len(block)
             self.buffer = self.inflater.decompress(block) if self.method else block
             self.seen_crc = zlib.crc32(self.buffer, self.seen_crc)
             self.seen_size += len(self.buffer)
             if self.packed == 0 and (self.seen_crc, self.seen_size) != (self.crc, self.size):
-                raise zipfile.BadZipFile("its content does not have the length and CRC the directory states")
+                raise zipfile.BadZipFile("the content does not match the length and CRC in the directory")
         count = min(len(view), len(self.buffer))
         view[:count] = self.buffer[:count]
         self.buffer = self.buffer[count:]

@@ -26,16 +26,16 @@ class Instance:
     times: np.ndarray
 
     def stretches(self) -> list[tuple[int, int]]:
-        """Maximal row ranges [start, stop) whose steps are exactly one second apart."""
+        """Return the maximal row ranges [start, stop) in which steps are exactly one second apart."""
         jumps = (np.flatnonzero(np.diff(self.times) != _SECOND) + 1).tolist()
         return list(zip([0, *jumps], [*jumps, len(self.times)], strict=True))
 
 
 def read_instance(file: Path, channels: Sequence[str], vocabulary: Sequence[int]) -> Instance:
-    """Read the given channels of one file; ``BadInput`` names the row where something is wrong."""
+    """Read the given channels of one file. Raises ``BadInput`` with the row that is wrong."""
     table = _read_parquet(file, channels) if file.suffix == ".parquet" else _read_csv(file, channels)
     if table.num_rows == 0:
-        raise BadInput(file, "holds no row")
+        raise BadInput(file, "contains no rows")
     return Instance(
         values=np.column_stack([_numbers(file, table, name) for name in channels]),
         codes=_codes(file, _numbers(file, table, "class"), vocabulary),
@@ -83,7 +83,7 @@ def _columns(file: Path, channels: Sequence[str], present: Sequence[str]) -> lis
     absent = [name for name in wanted if name not in present]
     if absent:
         found = f"it has {len(present)} columns" if present else "it is empty"
-        raise BadInput(file, f"misses the column {', '.join(absent)} ({found})")
+        raise BadInput(file, f"is missing the column {', '.join(absent)} ({found})")
     return wanted
 
 
@@ -96,7 +96,7 @@ def _numbers(file: Path, table: Any, name: str) -> np.ndarray:
 
     column = table.column(name)
     if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type) or pa.types.is_null(column.type)):
-        raise BadInput(file, f"column {name} holds {column.type}, not numbers")
+        raise BadInput(file, f"column {name} contains {column.type}, not numbers")
     return column.cast(pa.float64()).to_numpy()
 
 
@@ -106,7 +106,7 @@ def _codes(file: Path, raw: np.ndarray, vocabulary: Sequence[int]) -> np.ndarray
     if strange.any():
         row = int(np.argmax(strange))
         known = ", ".join(map(str, vocabulary))
-        raise BadInput(file, f"class code {raw[row]:g} is not in the vocabulary ({known})", f"row {row}")
+        raise BadInput(file, f"class code {raw[row]:g} is not one of the known codes ({known})", f"row {row}")
     return np.where(null, NULL_CODE, np.nan_to_num(raw)).astype(np.int64)
 
 
@@ -114,7 +114,7 @@ def _times(file: Path, column: Any) -> np.ndarray:
     import pyarrow as pa
 
     if not pa.types.is_timestamp(column.type):
-        raise BadInput(file, f"column timestamp holds {column.type}, not times")
+        raise BadInput(file, f"column timestamp contains {column.type}, not times")
     if column.null_count:
         row = int(np.argmax(column.is_null().to_numpy()))
         raise BadInput(file, "has no timestamp", f"row {row}")
@@ -122,5 +122,5 @@ def _times(file: Path, column: Any) -> np.ndarray:
     stuck = np.diff(times) <= np.timedelta64(0, "ns")
     if stuck.any():
         row = int(np.argmax(stuck)) + 1
-        raise BadInput(file, f"time does not advance ({times[row]} after {times[row - 1]})", f"row {row}")
+        raise BadInput(file, f"time repeats or goes backwards ({times[row]} after {times[row - 1]})", f"row {row}")
     return times

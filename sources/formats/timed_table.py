@@ -13,9 +13,9 @@ from readbench_data.errors import BadInput
 
 
 def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Times datetime64[s] [n] and the other ``columns`` float64 [n][C], wherever they stand in the file.
+    """Yield times datetime64[s] [n] and the other ``columns`` float64 [n][C], in any order in the file.
 
-    ``columns[0]`` is the time. ``BadInput`` for a missing column or a cell that does not parse, by line.
+    ``columns[0]`` is the time. Raises ``BadInput`` with the line for a missing column or a cell that cannot be parsed.
     """
     try:
         for batch in _parquet_batches(path, columns) if path.suffix == ".parquet" else _csv_batches(path, columns):
@@ -30,7 +30,7 @@ def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[tuple[np.ndarray
 
 
 def _unreadable(path: Path, message: str) -> BadInput:
-    """Arrow's message with the line it names, counted from 1 with the header, in its place."""
+    """Return the error for Arrow's message; the line, counted from 1 with the header, becomes its position."""
     line = re.search(r"Row #(\d+): ", message)
     if line is None:
         return BadInput(path, f"cannot be read: {message}")
@@ -54,7 +54,7 @@ def _csv_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
 
 
 def _parquet_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The time may be a column, or the stored index of a data frame under its own name or pandas'."""
+    """Yield batches; the time is a column, or the stored index of a data frame under its own name or pandas' name."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:

@@ -1,8 +1,8 @@
 """A small stand-in for CATS: data.csv and metadata.csv in the published form, with made-up dynamics.
 
-The nominal head is scaled down from 1,000,000 to 10,000 rows and the 200 anomalies to 34. Their durations, the
-shortest gap and the way from root cause to affected channel are those of the published metadata rows. One row has
-two affected channels (``TWO_AFFECTED``), which no published row is known to have: it is there for the parser.
+The nominal head is scaled down from 1,000,000 to 10,000 rows and the 200 anomalies to 34. Their durations, the shortest
+gap and the affected channel of each root cause are those of the published metadata rows. One row has two affected
+channels (``TWO_AFFECTED``), which no published row is known to have: it exercises the parser.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SIZE = 6.0
 
 @dataclass(frozen=True)
 class Injected:
-    """One anomaly: rows [start, stop) of the data, what kind, and where it begins."""
+    """One anomaly: rows [start, stop) of the data, its category and its root-cause channel."""
 
     start: int
     stop: int
@@ -58,7 +58,7 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def metadata(injected: list[Injected]) -> str:
-    """The text of metadata.csv; end_time is the second after the last anomalous row."""
+    """Return the text of metadata.csv; end_time is the second after the last anomalous row."""
     lines = ["start_time,end_time,root_cause,affected,category"]
     for number, anomaly in enumerate(injected):
         start, end = (str(EPOCH + t).replace("T", " ") for t in (anomaly.start, anomaly.stop))
@@ -70,7 +70,8 @@ def metadata(injected: list[Injected]) -> str:
 
 
 def schedule(rng: np.random.Generator) -> tuple[list[Injected], int]:
-    """Three anomalies a category and one of a category of its own, in shuffled order; and the rows in all."""
+    """Return three anomalies per category and one of a category of its own, in shuffled order, and the number of
+    rows."""
     kinds = [(c, repeat) for repeat in range(3) for c in CATEGORIES] + [(LONELY_CATEGORY, 0)]
     injected, now = [], HEAD
     for place, number in enumerate(rng.permutation(len(kinds)).tolist()):
@@ -85,7 +86,7 @@ def schedule(rng: np.random.Generator) -> tuple[list[Injected], int]:
 
 
 def simulate(rng: np.random.Generator, injected: list[Injected], rows: int) -> dict[str, np.ndarray]:
-    """Commands and stimuli drive the b channels, b drives c; an anomaly deforms its root-cause channel.
+    """Return the channels: commands and stimuli drive b, b drives c; an anomaly deforms its root-cause channel.
 
     There is no noise beyond the dynamics, and commands hold their value for long stretches.
     """
@@ -117,13 +118,13 @@ def _weights(rng: np.random.Generator) -> np.ndarray:
 
 
 def _held(rng: np.random.Generator, rows: int, mean: int, levels: tuple[float, ...]) -> np.ndarray:
-    """A command that holds a level for about ``mean`` steps."""
+    """Return a command that holds a level for about ``mean`` steps."""
     changes = np.cumsum(rng.integers(mean // 2, 3 * mean // 2, rows // mean * 2 + 2))
     return rng.choice(levels, len(changes) + 1)[np.searchsorted(changes, np.arange(rows), side="right")]
 
 
 def _deform(category: int, normal: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """What an anomaly of a category makes of its channel; the shapes are made up."""
+    """Return a channel as deformed by an anomaly of a category; the shapes are made up."""
     t = np.arange(len(normal))
     share = t / len(normal)
     size, phase = SIZE * rng.uniform(0.8, 1.2), rng.uniform(0, 2 * np.pi)

@@ -1,4 +1,4 @@
-"""Small stand-ins for UCR sets, in the archive's TSV format, with the defects of the true ones.
+"""Small stand-ins for UCR sets, in the archive's TSV format, with the defects of the original ones.
 
 Names, stored lengths and label numbers are those of the archive; values are made up. A class is a smooth
 prototype; its series are that prototype with its peaks moved, stretched in time and buried in some noise.
@@ -60,7 +60,7 @@ Part = tuple[np.ndarray, np.ndarray]
 
 
 def _make(shape: Shape, rng: np.random.Generator) -> dict[str, Part]:
-    """TRAIN and TEST of a set: labels int64 [n] and values float64 [n][length], in shuffled order."""
+    """Return TRAIN and TEST of a set: labels int64 [n] and values float64 [n][length], in shuffled order."""
     prototypes = {label: _bumps(rng) for label in shape.classes}
     parts = {}
     for column, part in enumerate(PARTS):
@@ -77,7 +77,7 @@ def _make(shape: Shape, rng: np.random.Generator) -> dict[str, Part]:
 
 
 def _bumps(rng: np.random.Generator) -> np.ndarray:
-    """A prototype: five bumps [5][centre, width, height] on the time axis 0..1."""
+    """Return a prototype: five bumps [5][centre, width, height] on the time axis 0..1."""
     return np.column_stack([rng.uniform(0.05, 0.95, 5), rng.uniform(0.03, 0.15, 5), rng.normal(0, 1, 5)])
 
 
@@ -95,7 +95,7 @@ def _series(bumps: np.ndarray, steps: int, shape: Shape, rng: np.random.Generato
 
 
 def _save(path: Path, labels: np.ndarray, values: np.ndarray) -> None:
-    """Tab-separated, no header, label first, missing as the text NaN, LF."""
+    """Write tab-separated lines without a header: label first, missing values as the text NaN, LF."""
     lines = [
         "\t".join([str(label), *("NaN" if np.isnan(v) else f"{v:.8g}" for v in row)])
         for label, row in zip(labels.tolist(), values, strict=True)
@@ -104,7 +104,7 @@ def _save(path: Path, labels: np.ndarray, values: np.ndarray) -> None:
 
 
 def _two_steps_long(parts: dict[str, Part]) -> None:
-    """A series that ends after two steps, and one that never begins."""
+    """Add a series that ends after two steps, and one without any value."""
     parts["TRAIN"][1][2, 2:] = np.nan
     parts["TEST"][1][1, :] = np.nan
 
@@ -116,20 +116,20 @@ def _leading_and_inner_gaps(parts: dict[str, Part]) -> None:
 
 
 def _minus_ones(parts: dict[str, Part]) -> None:
-    """One series with a few -1 and one that is -1 throughout: both mean missing in this set of counts."""
+    """Add one series with a few -1 and one that is -1 throughout: both mean missing in this set of counts."""
     parts["TRAIN"][1][0, 3:6] = -1
     parts["TEST"][1][4, :] = -1
 
 
 def _copies(parts: dict[str, Part]) -> None:
-    """The first series of TRAIN again in TRAIN and in TEST, under its own label."""
+    """Repeat the first series of TRAIN in TRAIN and in TEST, under its own label."""
     labels, values = parts["TRAIN"]
     values[-1], labels[-1] = values[0], labels[0]
     parts["TEST"][1][0], parts["TEST"][0][0] = values[0], labels[0]
 
 
 def _conflicting_copy(parts: dict[str, Part]) -> None:
-    """One series twice in TRAIN, under two labels."""
+    """Repeat one series in TRAIN under another label."""
     labels, values = parts["TRAIN"]
     other = int(np.flatnonzero(labels != labels[0])[0])
     values[other] = values[0]

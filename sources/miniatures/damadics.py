@@ -22,12 +22,12 @@ STRETCHES = {
     "17112001": (53_024, 59_000),
     "20112001": (36_992, 49_000),
 }
-"""Day -> first and last second, from a multiple of 32 on, so that windows lie as in a whole day. In between days
+"""Day -> first and last second, from a multiple of 32 on, so that windows start as in a whole day. Days between them
 are missing, as in the real set."""
 ARCHIVES = {"part1": ("27102001", "01112001"), "part2": ("09112001",), "part3": ("17112001", "20112001"),
             "part4": ("30102001",)}  # fmt: skip
 MANUAL_CONTROL = ("27102001", 21_000, 22_200)
-"""Twenty minutes of manual control that no table tells of."""
+"""Twenty minutes of manual control that are not in any table."""
 
 LEVEL = np.array([
     400, 250, 118, 230, 45, 44, 62, 119, 117, 14, 30, 38, 210, 122, 140, 121, 320, 210, 85, 52, 40, 41,
@@ -43,7 +43,7 @@ ROLES = {
 """Actuator -> role -> position among the 32 channels."""
 
 PLANT = {"f16": (8, 9), "f17": (12, 14), "f18": (7, 13), "f19": (11, 15)}
-"""Channels of the plant around the valves that react to a kind of fault, whichever valve has it."""
+"""Channels of the plant around the valves that react to a kind of fault, in whichever valve it is."""
 
 
 def write(folder: Path, seed: int = 42) -> None:
@@ -81,7 +81,7 @@ def _text(day: str, events: list[dict[str, str]], seed: int) -> str:
 
 
 def _normal(rng: np.random.Generator, steps: int) -> np.ndarray:
-    """Normal operation in units of a channel's spread: slow common modes and own noise."""
+    """Return normal operation in units of a channel's spread: slow common modes and own noise."""
     kernel = 0.995 ** np.arange(900)
     modes = np.stack([np.convolve(rng.normal(size=steps + 899), kernel, mode="valid") for _ in range(3)], axis=1)
     shares = np.random.default_rng(0).normal(size=(3, len(LEVEL)))
@@ -101,7 +101,7 @@ def _apply(rng: np.random.Generator, values: np.ndarray, code: str, actuator: st
         part[:, roles["X"]] -= opening * 12 * size * rise
         part[:, roles["CV"]] += opening * 9 * size * rise
         part[:, roles["F"]] -= 5 * size * rise
-    elif code == "f17":  # pressure before and behind the valve part, with pulses
+    elif code == "f17":  # pressures before and after the valve diverge, with pulses
         pulse = 1 + 0.4 * np.sin(2 * np.pi * time / 45)
         part[:, roles["P1"]] += 9 * size * rise * pulse
         part[:, roles["P2"]] -= 7 * size * rise * pulse
@@ -110,7 +110,7 @@ def _apply(rng: np.random.Generator, values: np.ndarray, code: str, actuator: st
         part[:, roles["F"]] += 10 * size * rise
         part[:, roles["CV"]] -= opening * 6 * size * rise
         part[:, roles["X"]] -= opening * 6 * size * rise
-    else:  # f19, a flow sensor that reads wrong; on actuator 2 the recorded flow stays right
+    else:  # f19, a flow sensor with wrong readings; on actuator 2 the recorded flow stays correct
         if actuator != "2":
             part[:, roles["F"]] -= 11 * size
         part[:, roles["CV"]] += opening * 8 * size * rise

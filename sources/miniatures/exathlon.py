@@ -1,8 +1,8 @@
 """A small Exathlon: traces of all ten applications and six fault types, one of them in a split archive.
 
-A job has an input rate and a processing time; faults act on these, on the backlog, on the executors or on the
-nodes. Jobs that run at the same time see the same nodes. Some hundred metrics stand for the 2,283: every
-family, executor spot and node is there.
+A job has an input rate and a processing time; faults act on these, on the backlog, on the executors or on the nodes.
+Jobs that run at the same time share the same nodes. Some hundred metrics represent the 2,283: every family, executor
+spot and node is included.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Fault = tuple[str, str, int, int, int | None]
 
 @dataclass(frozen=True)
 class Trace:
-    """One trace: when it starts (days after the first), how long it runs, what disturbs it, its column order."""
+    """One trace: its start (days after the first), its duration, its disturbances, its column order."""
 
     name: str
     day: float
@@ -129,13 +129,13 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def _shape(seconds: int, start: int, stop: int, rise: int) -> np.ndarray:
-    """1 within [start, stop), with straight flanks of ``rise`` seconds inside."""
+    """Return 1 within [start, stop), with linear flanks of ``rise`` seconds inside."""
     t = np.arange(seconds)
     return np.clip(np.minimum((t - start + 1) / rise, (stop - t) / rise), 0.0, 1.0)
 
 
 def _job(rng: np.random.Generator, trace: Trace) -> dict[str, np.ndarray]:
-    """What the driver and the five executor spots report."""
+    """Return what the driver and the five executor spots report."""
     n = trace.seconds
     records = np.full(n, rng.uniform(1.0e5, 5.0e5))
     delay = np.full(n, rng.uniform(600.0, 2600.0))
@@ -176,14 +176,14 @@ def _job(rng: np.random.Generator, trace: Trace) -> dict[str, np.ndarray]:
 
 
 def _held(rng: np.random.Generator, values: np.ndarray, spread: float) -> np.ndarray:
-    """A metric of the last batch: new every five seconds, with a relative spread."""
+    """Return a metric of the last batch: new every five seconds, with a relative spread."""
     n = len(values)
     noise = np.repeat(1 + rng.normal(0.0, spread, n // 5 + 1), 5)[:n]
     return values * noise
 
 
 def _heap(rng: np.random.Generator, load: np.ndarray, limit: float) -> np.ndarray:
-    """Bytes that grow with the load and fall at each collection."""
+    """Return heap bytes, which grow with the load and fall at each garbage collection."""
     n = len(load)
     filled = np.cumsum(load / load.mean() + rng.normal(0, 0.05, n)) / rng.uniform(45, 70)
     return np.round(limit * (0.3 + 0.5 * (filled % 1.0)))
@@ -244,7 +244,7 @@ def _executor(
 
 
 def _nodes(rng: np.random.Generator, trace: Trace) -> dict[str, np.ndarray]:
-    """What nmon reports of the four nodes: the same for all jobs that run at one time."""
+    """Return what nmon reports of the four nodes: the same for all jobs that run at the same time."""
     n = trace.seconds
     out: dict[str, np.ndarray] = {}
     busy, flow = np.zeros(n), np.ones(n)
@@ -283,7 +283,7 @@ def _nodes(rng: np.random.Generator, trace: Trace) -> dict[str, np.ndarray]:
 
 
 def _column_order(names: Sequence[str], order: int) -> list[str]:
-    """Executors first; the other blocks come in an order that differs between files."""
+    """Return the order of columns: executors first, then the other blocks in an order that differs between files."""
     blocks = [["driver_"], ["node5_", "node6_", "node7_", "node8_"]]
     prefixes = {0: blocks[0] + blocks[1], 1: blocks[0] + blocks[1][::-1], 2: blocks[1] + blocks[0]}[order]
     spots = sorted(n for n in names if n[0].isdigit())
@@ -335,7 +335,7 @@ def _write_zip(file: Path, member: str, content: bytes) -> None:
 
 
 def _write_split(folder: Path, name: str, content: bytes, parts: int = 3) -> None:
-    """A zip over several files, as ``zip -s`` writes it: a marker, then offsets counted from a part's start."""
+    """Write a zip in several parts as ``zip -s`` does: a marker, then offsets counted from the start of a part."""
     member = f"{name}.csv".encode()
     packer = zlib.compressobj(3, zlib.DEFLATED, -zlib.MAX_WBITS)
     packed = packer.compress(content) + packer.flush()

@@ -1,7 +1,7 @@
-"""A small HAI 21.03: all fifty attacks of the manual at their true length, the quiet hours between them left out.
+"""A small HAI 21.03: all fifty attacks of the manual at their true length, without the quiet hours between them.
 
-Set points wander as in normal operation. An attack drives the points of its loop along a trapezoid, by an
-amplitude and direction of its own, and the loop's other points answer late; noise and slow waves lie over all.
+Set points wander as in normal operation. An attack drives the points of its loop along a trapezoid, by an amplitude and
+direction of its own, and the loop's other points respond with a delay; noise and slow waves are added to all points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ TABLES = Path(__file__).parents[1] / "tables"
 QUIET = 560
 """Seconds between attacks: over two windows, so that each attack is a unit of its own, but for one pair."""
 NEAR = {"A205": 190}
-"""Seconds before an attack that follows close on the one before."""
+"""Seconds before an attack that closely follows the previous one."""
 
 TRUE_SECONDS = {"A209": 199}
 """Durations where the data do not agree with the manual."""
@@ -39,7 +39,7 @@ TEST_START = {
     "test4": "2020-07-28T12:00:00",
     "test5": "2020-07-30T11:00:00",
 }
-"""test3 lies inside the period of train3, as in the source."""
+"""test3 is within the period of train3, as in the source."""
 
 SKIPPED = {"train2": 2600, "test2": 900}
 """Rows after which one second is missing."""
@@ -52,19 +52,19 @@ LOOPS: Mapping[str, Sequence[str]] = {
     "P2-TC": ("P2_VTR01", "P2_VTR02", "P2_RTR", "P2_VTR03", "P2_VTR04", "P2_VXT03", "P2_VYT03"),
     "P3-LC": ("P3_LCP01D", "P3_LCV01D", "P3_LIT01", "P3_FIT01", "P3_PIT01", "P4_HT_PO"),
 }
-"""Points that answer an attack on a loop."""
+"""Points that respond to an attack on a loop."""
 
 SWITCHES = frozenset(
     "P1_PP01AD P1_PP01AR P1_PP01BD P1_PP01BR P1_PP02D P1_PP02R P1_STSP P2_AutoGO P2_Emerg P2_MSD P2_ManualGO "  # noqa: SIM905
     "P2_OnOff P2_TripEx P2_HILout P3_LH P3_LL P4_HT_FD P4_ST_FD".split()
 )
 INTEGERS = frozenset(("P2_ASD", "P2_RTR", "P2_SIT01", "P2_SIT02", "P2_VTR01", "P2_VTR02", "P3_LCP01D", "P3_LCV01D"))
-"""Switches hold one value from end to end; both kinds are written as integers."""
+"""Switches have one constant value; both kinds are written as integers."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """An attack as the manual names it, with its true extent in rows of its file."""
+    """An attack of the manual, with its true extent in rows of its file."""
 
     attack_id: str
     file: str
@@ -85,7 +85,7 @@ CHANNELS = tuple(row["column"] for row in _table("hai_columns.csv") if row["role
 
 
 def schedule() -> list[Planned]:
-    """Every attack of the manual's timetable, placed one after another within its file."""
+    """Return every attack of the manual's timetable, placed one after another within its file."""
     planned: list[Planned] = []
     cursor: dict[str, int] = {}
     for row in _table("hai_attacks.csv"):
@@ -126,7 +126,7 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def _values(rng: np.random.Generator, rows: int, attacks: Sequence[Planned]) -> np.ndarray:
-    """[rows][79] values. Set points, waves and noise in units of each point's spread, then scaled."""
+    """Return values [rows][79]: set points, waves and noise in units of each point's spread, then scaled."""
     t = np.arange(rows)
     out = rng.normal(0.0, 0.25, (rows, len(CHANNELS)))
     column = {name: i for i, name in enumerate(CHANNELS)}
@@ -150,12 +150,12 @@ def _values(rng: np.random.Generator, rows: int, attacks: Sequence[Planned]) -> 
 
 
 def _scale(i: int) -> float:
-    """Points differ by orders of magnitude: bar, percent, litres, revolutions."""
+    """Return the scale of each point; points differ by orders of magnitude: bar, percent, litres, revolutions."""
     return (0.05, 1.0, 12.0, 60.0)[i % 4]
 
 
 def _strike(rng: np.random.Generator, out: np.ndarray, column: Mapping[str, int], attack: Planned, loop: str) -> None:
-    """A trapezoid on the points of a loop from the attack's first second on; they recover after its last."""
+    """Add a trapezoid to the points of a loop from the attack's first second on; they recover after its last."""
     long = attack.stop - attack.start
     rise = max(4, int(long * rng.uniform(0.05, 0.25)))
     size = rng.uniform(3.0, 5.5) * (1 if rng.random() < 0.75 else -1)

@@ -1,7 +1,7 @@
 """MIT-BIH stand-ins: seventeen short ECG records in WFDB format 212 with the defects of the real ones.
 
-Beats are sums of bumps (P, Q, R, S, T) whose sizes and widths follow the beat's kind: ventricular beats are wide
-and tall, paced ones start with a spike, fusion beats lie between a normal and a ventricular one.
+Beats are sums of bumps (P, Q, R, S, T) with sizes and widths by kind of beat: ventricular beats are wide and tall,
+paced ones start with a spike, fusion beats are between a normal and a ventricular one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GAIN = 200
 BASELINE = 1024
 
 Bump = tuple[float, float, float]
-"""Height in mV, place and width in ms around the R peak."""
+"""Height in mV, position and width in ms around the R peak."""
 
 P: Bump = (0.12, -170, 25)
 NARROW: tuple[Bump, ...] = ((-0.10, -25, 8), (1.10, 0, 11), (-0.25, 28, 9), (0.30, 260, 45))
@@ -49,7 +49,7 @@ SHAPES: dict[str, tuple[Bump, ...]] = {
     "Q": ((0.35, 0, 60), (-0.30, 120, 60)),
 }
 VIEWS = {"MLII": 1.0, "V1": 0.5, "V2": 0.6, "V5": 0.9}
-"""How large a lead sees a beat."""
+"""Amplitude of a beat in each lead."""
 PREMATURE = "AaJSVF"
 CODES = {
     "N": 1, "L": 2, "R": 3, "a": 4, "V": 5, "F": 6, "J": 7, "A": 8, "S": 9, "E": 10, "j": 11, "/": 12, "Q": 13,
@@ -59,7 +59,7 @@ CODES = {
 
 
 @dataclass(frozen=True)
-class Person:
+class EcgRecord:
     """One record: leads as stored, base rhythm, how often each other beat comes, and its annotations."""
 
     record: str
@@ -76,27 +76,27 @@ class Person:
 
 
 PEOPLE = (
-    Person("100", others={"A": 0.08}, leads=("MLII", "V5")),
-    Person("102", "/", {"f": 0.10, "N": 0.06}, leads=("V5", "V2"), rhythm="(P", first=("+", 68)),
-    Person("103", leads=("MLII", "V2"), remarks=("-1 M 742 654 x1", "Diapres, Xyloprim")),
-    Person("104", "/", {"f": 0.30, "Q": 0.04, "N": 0.06}, leads=("V5", "V2"), rhythm="(P", notes=(("~", ""),)),
-    Person("106", others={"V": 0.25}, first=("~", 83), notes=(("|", ""),)),
-    Person("107", "/", {"V": 0.05}, pulse=70, rhythm="(P"),
-    Person("114", others={"V": 0.06, "J": 0.05, "F": 0.02}, leads=("V5", "MLII"), remarks=("72 F 750 1629 x1",)),
-    Person("119", others={"V": 0.30}, pulse=66, rhythm="(B"),
-    Person("201", others={"V": 0.10, "a": 0.06, "A": 0.05, "j": 0.02}, rhythm="(AFIB", notes=(("x", ""),)),
-    Person("202", others={"V": 0.03, "a": 0.03, "A": 0.05}, rhythm="(AFIB"),
-    Person("207", "L", {"R": 0.10, "V": 0.10, "E": 0.10, "A": 0.06}, first=("+", 9), rhythm="(B", flutter=True),
-    Person("208", others={"V": 0.25, "F": 0.25, "S": 0.03, "Q": 0.02}, pulse=105, couplets=True),
-    Person("213", others={"F": 0.30, "V": 0.12, "a": 0.03}, pulse=110),
-    Person("220", others={"A": 0.10}, first=("+", 0)),
-    Person("223", others={"V": 0.18, "A": 0.06, "F": 0.03, "e": 0.05}, pulse=90, couplets=True),
-    Person("231", "R", {"V": 0.02}, pulse=60, rhythm="(BII", notes=(('"', "MISSB"), ("x", ""), ('"', "MISSB"))),
-    Person("232", "A", {"R": 0.20, "j": 0.02}, rhythm="(SBR", notes=(("+", "(PREX"), ('"', "TS"), ('"', "PSE"))),
+    EcgRecord("100", others={"A": 0.08}, leads=("MLII", "V5")),
+    EcgRecord("102", "/", {"f": 0.10, "N": 0.06}, leads=("V5", "V2"), rhythm="(P", first=("+", 68)),
+    EcgRecord("103", leads=("MLII", "V2"), remarks=("-1 M 742 654 x1", "Diapres, Xyloprim")),
+    EcgRecord("104", "/", {"f": 0.30, "Q": 0.04, "N": 0.06}, leads=("V5", "V2"), rhythm="(P", notes=(("~", ""),)),
+    EcgRecord("106", others={"V": 0.25}, first=("~", 83), notes=(("|", ""),)),
+    EcgRecord("107", "/", {"V": 0.05}, pulse=70, rhythm="(P"),
+    EcgRecord("114", others={"V": 0.06, "J": 0.05, "F": 0.02}, leads=("V5", "MLII"), remarks=("72 F 750 1629 x1",)),
+    EcgRecord("119", others={"V": 0.30}, pulse=66, rhythm="(B"),
+    EcgRecord("201", others={"V": 0.10, "a": 0.06, "A": 0.05, "j": 0.02}, rhythm="(AFIB", notes=(("x", ""),)),
+    EcgRecord("202", others={"V": 0.03, "a": 0.03, "A": 0.05}, rhythm="(AFIB"),
+    EcgRecord("207", "L", {"R": 0.10, "V": 0.10, "E": 0.10, "A": 0.06}, first=("+", 9), rhythm="(B", flutter=True),
+    EcgRecord("208", others={"V": 0.25, "F": 0.25, "S": 0.03, "Q": 0.02}, pulse=105, couplets=True),
+    EcgRecord("213", others={"F": 0.30, "V": 0.12, "a": 0.03}, pulse=110),
+    EcgRecord("220", others={"A": 0.10}, first=("+", 0)),
+    EcgRecord("223", others={"V": 0.18, "A": 0.06, "F": 0.03, "e": 0.05}, pulse=90, couplets=True),
+    EcgRecord("231", "R", {"V": 0.02}, pulse=60, rhythm="(BII", notes=(('"', "MISSB"), ("x", ""), ('"', "MISSB"))),
+    EcgRecord("232", "A", {"R": 0.20, "j": 0.02}, rhythm="(SBR", notes=(("+", "(PREX"), ('"', "TS"), ('"', "PSE"))),
 )
 
 ABSENT = ("102-0.atr", "100.xws", "mitdbdir/intro.htm", "x_mitdb/x_108.dat")
-"""Names on the official list of checksums whose files many copies lack."""
+"""Names in the official list of checksums of files that many copies do not have."""
 
 
 def write(folder: Path, seed: int = 42) -> None:
@@ -115,8 +115,8 @@ def write(folder: Path, seed: int = 42) -> None:
     (folder / "SHA256SUMS.txt").write_text("".join(f"{sums[n]} {n}\n" for n in sorted(sums)), newline="\n")
 
 
-def _record(person: Person, steps: int, rng: np.random.Generator) -> tuple[np.ndarray, list[tuple[int, str, str]]]:
-    """Digital samples int16 [T][2] and annotations (sample, symbol, text)."""
+def _record(person: EcgRecord, steps: int, rng: np.random.Generator) -> tuple[np.ndarray, list[tuple[int, str, str]]]:
+    """Return digital samples int16 [T][2] and annotations (sample, symbol, text)."""
     marks: list[tuple[int, str, str]] = [(person.first[1], person.first[0], "")]
     if person.first[0] == "+":
         marks = [(person.first[1], "+", person.rhythm)]
@@ -141,8 +141,8 @@ def _record(person: Person, steps: int, rng: np.random.Generator) -> tuple[np.nd
     return digital, sorted(marks, key=lambda m: m[0])
 
 
-def _beats(person: Person, steps: int, rng: np.random.Generator) -> list[tuple[int, str]]:
-    """R peaks and kinds: premature beats come early and are followed by a pause."""
+def _beats(person: EcgRecord, steps: int, rng: np.random.Generator) -> list[tuple[int, str]]:
+    """Return R peaks and kinds of beats: premature beats are early and followed by a pause."""
     interval = 60 / person.pulse * RATE
     kinds = (person.base, *person.others)
     shares = np.array([1 - sum(person.others.values()), *person.others.values()])
@@ -153,7 +153,7 @@ def _beats(person: Person, steps: int, rng: np.random.Generator) -> list[tuple[i
         early = 0.35 * interval if kind in PREMATURE and kind != person.base and beats else 0.0
         beats.append((round(at - early), kind))
         if person.couplets and kind == "V" and at + 250 < steps:
-            # Three quick beats, so that some windows hold two or three and some a tie between classes.
+            # Three quick beats, so that some windows contain two or three and some a tie between classes.
             beats += [(round(at - early) + 85, "V"), (round(at - early) + 170, str(rng.choice(["A", "F"])))]
             debt = 190.0
         at += interval * rng.uniform(0.95, 1.05) + debt
@@ -177,7 +177,7 @@ def _flutter(volts: np.ndarray, begin: int, end: int) -> list[tuple[int, str, st
     return [(begin, "[", ""), (begin, "+", "(VFL"), *((p, "!", "") for p in peaks), (end, "]", "")]
 
 
-def _header(person: Person, samples: np.ndarray) -> bytes:
+def _header(person: EcgRecord, samples: np.ndarray) -> bytes:
     lines = [f"{person.record} 2 {RATE} {len(samples)}"]
     for lead, series in zip(person.leads, samples.T, strict=True):
         checksum = (int(series.sum()) + 32768) % 65536 - 32768
@@ -187,7 +187,7 @@ def _header(person: Person, samples: np.ndarray) -> bytes:
 
 
 def pack_212(samples: np.ndarray) -> bytes:
-    """WFDB format 212: two 12-bit samples in three bytes."""
+    """Return samples in WFDB format 212: two 12-bit samples in three bytes."""
     pairs = samples.reshape(-1, 2).astype(np.int32) & 0xFFF
     packed = np.empty((len(pairs), 3), np.uint8)
     packed[:, 0] = pairs[:, 0] & 0xFF
@@ -197,7 +197,8 @@ def pack_212(samples: np.ndarray) -> bytes:
 
 
 def pack_annotations(marks: list[tuple[int, str, str]]) -> bytes:
-    """WFDB annotation file: 6 bits of code and 10 of interval a mark, long intervals and texts apart."""
+    """Return a WFDB annotation file: 6 bits of code and 10 of interval per mark; long intervals and texts follow
+    separately."""
     words = bytearray()
     before = 0
     for sample, symbol, text in marks:

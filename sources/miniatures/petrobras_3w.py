@@ -1,7 +1,7 @@
 """Small stand-ins for Petrobras 3W: 2.0.0 Parquet, 1.x CSV and dataset.ini, with the defects of the real files.
 
-Wells have their own operating point; each fault pulls the sensors its own way, at an amplitude drawn for the
-instance. As in the source, values are readings some 33 seconds apart, joined by straight lines.
+Wells have their own operating point; each fault moves the sensors in its own way, with a random amplitude per instance.
+As in the source, values are readings some 33 seconds apart, joined by straight lines.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PULL: Mapping[str, Mapping[str, float]] = {
     "8": {"P-PDG": 1.0, "P-TPT": 3.6, "P-MON-CKP": -3.2, "T-JUS-CKP": -6.0},
     "9": {"P-JUS-CKGL": 2.6, "QGL": -6.0, "P-TPT": 1.2, "T-JUS-CKP": -1.6},
 }
-"""Where a fully developed fault drives the sensors, in spreads."""
+"""Shift of the sensors under a fully developed fault, in spreads."""
 
 SWING: Mapping[str, tuple[float, float, Mapping[str, float]]] = {
     "3": (900, 1500, {"P-PDG": 1.2, "P-TPT": 1.8, "P-MON-CKP": 2.6, "T-JUS-CKP": 1.0, "QGL": 0.6}),
@@ -55,13 +55,13 @@ SWING: Mapping[str, tuple[float, float, Mapping[str, float]]] = {
 """Slugging and instability: shortest and longest period in seconds, and amplitudes in spreads."""
 
 Period = tuple[str, int | None, int]
-"""What the well does (the fault's class and ``+`` while it develops, or ``0``), its code, its rows."""
+"""State of the well (the fault's class, with ``+`` while it develops, or ``0``), its code, its rows."""
 
 
 @dataclass(frozen=True)
 class Case:
     """One instance. ``live``: sensors that move; ``frozen``: sensors at one value; the others are absent.
-    ``defects``: a value written over some rows of a sensor, all of them where the range is None."""
+    ``defects``: a value written over some rows of a sensor, or over all if the range is None."""
 
     path: str
     start: str
@@ -226,7 +226,7 @@ def _rng(seed: int, *words: str) -> np.random.Generator:
 
 
 def _series(case: Case, seed: int) -> dict[str, np.ndarray]:
-    """The seven sensors of one instance, defects included."""
+    """Return the seven sensors of one instance, including defects."""
     name = case.path.split("/")[1]
     site = _rng(seed, name.split("_")[0] if name.startswith("WELL") else case.path)
     rng = _rng(seed, case.path, case.start)
@@ -256,7 +256,7 @@ def _series(case: Case, seed: int) -> dict[str, np.ndarray]:
 
 
 def _progress(periods: Sequence[Period]) -> np.ndarray:
-    """How far the fault has developed at each row, 0 to 1."""
+    """Return how far the fault has developed at each row, 0 to 1."""
     parts = []
     for what, _, rows in periods:
         if what == "0":
@@ -281,14 +281,14 @@ def _swing(rng: np.random.Generator, fault: str, rows: int) -> dict[str, np.ndar
 
 
 def _drift(rng: np.random.Generator, rows: int) -> np.ndarray:
-    """Slow wander and noise of the readings, about 33 seconds apart and joined by straight lines."""
+    """Return slow drift and noise of the readings, about 33 seconds apart and joined by straight lines."""
     times = np.concatenate([[0.0], np.cumsum(rng.integers(15, 52, rows // 15 + 2))])
     readings = 0.02 * np.cumsum(rng.normal(0.0, 1.0, len(times))) + rng.normal(0.0, 0.1, len(times))
     return np.interp(np.arange(rows), times, readings)
 
 
 def _share_overlaps(made: dict[str, dict[str, np.ndarray]]) -> None:
-    """Instances of one well hold the same values where they overlap: the later one takes the earlier one's."""
+    """Make instances of one well equal where they overlap: the later one takes the earlier one's values."""
     for well in ("3/WELL-00014", "4/WELL-00011"):
         cases = [c for c in CASES if c.path.startswith(well)]
         for earlier, later in zip(cases[:-1], cases[1:], strict=True):

@@ -1,8 +1,7 @@
-"""A small stand-in for RCAEval RE1 in the archive's layout, with made-up services' behaviour.
-
-75 of the 375 cases, in 35 of the 75 groups; one group a fault has all five repetitions. The columns are those the
-sheet and public code name (Online Boutique in its two vocabularies, Sock Shop) and a made-up choice of Train
-Ticket services that brings the union to the printed 429. Series are shorter than the true ones but for one.
+"""A small stand-in for RCAEval RE1 in the archive's layout; the behaviour of the services is made up. 75 of the 375
+cases, in 35 of the 75 groups; one group per fault has all five repetitions. The columns are those that public code
+names (Online Boutique in its two vocabularies, Sock Shop) and a made-up choice of Train Ticket services that brings the
+union to the printed 429. All series except one are shorter than the original ones.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ UNION = 429
 
 
 def vocabulary(system: str, fault: str) -> list[str]:
-    """The columns a case may have, without ``time``."""
+    """Return the columns that a case may have, without ``time``."""
     if system == "OB" and fault in ("cpu", "mem", "disk"):
         called = [s for s in OB if s != "redis"]
         return [
@@ -84,11 +83,12 @@ def _others() -> int:
 
 
 SIZES = {"OB cpu": (49, 49), "OB delay": (57, 57), "SS": (57, 63), "TT": (198, 238)}
-"""Published numbers of metrics a case (README), fewest and most."""
+"""Published numbers of metrics per case (README), fewest and most."""
 
 
 def columns(system: str, service: str, fault: str, number: int) -> list[str]:
-    """The columns of one case: all but some errors and disk metrics of idle services, others with each ``number``."""
+    """Return the columns of one case: all but some errors and disk metrics of idle services, which vary by
+    ``number``."""
     names = vocabulary(system, fault)
     key = f"OB {'delay' if fault in ('delay', 'loss') else 'cpu'}" if system == "OB" else system
     low, high = SIZES[key]
@@ -117,7 +117,7 @@ def write(folder: Path, seed: int = 42) -> None:
 def write_case(
     place: Path, system: str, service: str, fault: str, repetition: int, number: int, rng: np.random.Generator
 ) -> None:
-    """One case: data.csv, inject_time.txt, and simple_data.csv in Sock Shop and Train Ticket."""
+    """Write one case: data.csv, inject_time.txt, and simple_data.csv in Sock Shop and Train Ticket."""
     place.mkdir(parents=True)
     case = (system, service, fault, repetition)
     rows, onset = _shape(case, rng)
@@ -148,7 +148,7 @@ def _second_time_column(text: str) -> str:
 
 
 def _shape(case: tuple[str, str, str, int], rng: np.random.Generator) -> tuple[int, int]:
-    """Rows, and the row of the injection: in the middle, but never on a whole window."""
+    """Return the number of rows, and the row of the injection: in the middle, but never at a multiple of a window."""
     if case == LONG_CASE:
         return 4201, 2101
     if case == SHORT_AFTER:
@@ -170,10 +170,9 @@ LEVELS = {"cpu": 0.3, "mem": 1.2, "load": 2.0, "workload": 2.0, "latency": 0.4, 
 def behaviour(
     name: str, case: tuple[str, str, str, int], rows: int, onset: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """One metric: its own level and waves, and from the onset on the shape of the fault; three decimals.
-
-    Idle services stand still. The faulty service shows the fault in its own metrics, the front of the system
-    in its load and latency.
+    """Return one metric: its own level and waves, and from the onset on the shape of the fault; three decimals. Idle
+    services are constant. The faulty service shows the fault in its own metrics, the front end of the system in its
+    load and latency.
     """
     system, faulty, fault, _ = case
     service, _, metric = name.rpartition("_")
@@ -197,7 +196,8 @@ def behaviour(
 
 
 def _fault_shape(fault: str, kind: str, own: bool, since: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """What a fault adds to a metric, by windows since the onset. The front shows how the whole system suffers."""
+    """Return what a fault adds to a metric, by windows since the onset. The front end shows the effect on the
+    system."""
     rise = np.minimum(since * 4, 1)
     wave = np.sin(2 * np.pi * since * rng.uniform(5, 7))
     burst = rise * (since * 20 % 1 < 0.5)
@@ -221,7 +221,7 @@ def _fault_shape(fault: str, kind: str, own: bool, since: np.ndarray, rng: np.ra
 
 
 def _write_others(folder: Path) -> None:
-    """A case of RE2 with a fault RE1 has not, and the folder of RE3 that bears a wrong fault code."""
+    """Write a case of RE2 with a fault that RE1 does not have, and the folder of RE3 with a wrong fault code."""
     for place in ("RE2-OB/emailservice_socket/1", "RE3-TT/ts-route-service_f6/1"):
         (folder / place).mkdir(parents=True)
         (folder / place / "simple_metrics.csv").write_text("time,emailservice_socket\n1,2.0\n2,2.0\n")

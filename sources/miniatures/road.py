@@ -1,8 +1,8 @@
 """A small stand-in for ROAD: its layout, names, intervals and 664 signals, with made-up driving.
 
 Every capture with decoded signals is there, attacks with their published intervals and about their true lengths.
-Thinned: frames come about ten times more rarely than in the car (so there are fewer rows), ambient captures last a
-minute, and raw logs hold some dozen lines. What the signals mean and how they move is made up.
+Thinned: frames are about ten times less frequent than in the car (so there are fewer rows), ambient captures last a
+minute, and raw logs have some dozen lines. The meaning and the course of the signals are made up.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NEVER_SEEN, SEEN_ONCE = 2015, 2000
 SEEN_IN = "ambient_dyno_exercise_all_bits"
 FILLER = "FFF"
 KNOWN_IDS = {SPEED: 9, COOLANT: 7, WHEELS: 4, 1413: 13, 852: 4, 1505: 6, 51: 22, 354: 1, SEEN_ONCE: 3, NEVER_SEEN: 2}
-"""Signals of some ids: three as the published sample rows have them, the most and the fewest there can be."""
+"""Number of signals of some ids: three as in the published sample rows, and the largest and smallest possible."""
 
 INJECTED = {
     "correlated_signal": (WHEELS, "595945450000FFFF"),
@@ -36,7 +36,7 @@ INJECTED = {
 
 @dataclass(frozen=True)
 class Capture:
-    """Name, seconds, driving mode, and seconds [start, end] of the injection where there is one."""
+    """Name, seconds, driving mode, and seconds [start, end] of the injection if there is one."""
 
     name: str
     seconds: float
@@ -85,7 +85,7 @@ AMBIENT = tuple(
 
 @dataclass(frozen=True)
 class Signal:
-    """How one signal follows the car: ``gain`` times a latent state plus ``offset``, or a counter."""
+    """One signal: ``gain`` times a latent state of the car plus ``offset``, or a counter."""
 
     latent: str
     gain: float
@@ -93,7 +93,7 @@ class Signal:
 
 
 def signals() -> dict[int, list[Signal]]:
-    """The 664 signals of 105 ids, the same whatever the seed."""
+    """Return the 664 signals of 105 ids, the same for every seed."""
     rng = np.random.default_rng(664)
     others = [i for i in rng.permutation(np.arange(14, 1900)).tolist() if i not in KNOWN_IDS][: 105 - len(KNOWN_IDS)]
     sizes = rng.multinomial(CHANNELS - sum(KNOWN_IDS.values()) - len(others), np.ones(len(others)) / len(others)) + 1
@@ -118,7 +118,7 @@ STATES = ("speed", "revs", "pedal", "heat", "reversing", "steering")
 
 
 def states(mode: str, seconds: float, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """The car at 20 steps a second: speed (km/h), revs (in tens a minute), pedal and so on."""
+    """Return the car at 20 steps per second: speed (km/h), revolutions (in tens per minute), pedal and so on."""
     n = int(seconds * 20) + 2
     t = np.arange(n) / 20
     wander = lfilter([0.02], [1, -0.98], rng.normal(0, 1, n))
@@ -144,7 +144,7 @@ def states(mode: str, seconds: float, rng: np.random.Generator) -> dict[str, np.
 
 
 def frames(capture: Capture, layout: dict[int, list[Signal]], rng: np.random.Generator) -> pl.DataFrame:
-    """The decoded frames of a capture in the order of time, in the columns of the signal CSV."""
+    """Return the decoded frames of a capture in order of time, in the columns of the signal CSV."""
     car = states(capture.mode, capture.seconds, rng)
     blocks = []
     for place, (number, own) in enumerate(layout.items()):
@@ -176,7 +176,7 @@ def frames(capture: Capture, layout: dict[int, list[Signal]], rng: np.random.Gen
 
 
 def _inject(capture: Capture, number: int, times: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Replace the signals of the target id within the interval (a masquerade has no other frames); which frames.
+    """Replace the signals of the target id within the interval (a masquerade has no other frames); return which frames.
 
     As in the published tables the frames at the very ends of the interval are not labelled.
     """
@@ -271,7 +271,7 @@ def _write_dbc(path: Path, layout: dict[int, list[Signal]]) -> None:
 
 
 def _write_log(path: Path, name: str, number: int, rng: np.random.Generator) -> None:
-    """Some raw frames: fillers, a repeated line, and in a fabrication legitimate beside injected frames."""
+    """Write some raw frames: fillers, a repeated line, and in a fabrication legitimate next to injected frames."""
     target, payload = INJECTED.get(name.partition("_attack")[0], (SPEED, "XXXXXXXXXXXXXXXX"))
     base = 1_000_000_000 + 10_000_000 * number
     lines = []

@@ -1,6 +1,6 @@
 """A small stand-in for TelecomTS: the published tree of JSONL files with all fields of a record.
 
-Counts a type are about a seventh of the true ones, with three times as many normal windows. Levels are those of
+Counts per type are about a seventh of the true ones, with three times as many normal windows. Levels are those of
 real records, the course of the anomalies is made up.
 """
 
@@ -71,13 +71,13 @@ PROTOCOLS = np.array(["TCP", "UDP", "None", "", None], object)
 PROTOCOL_SHARES = (0.8, 0.1, 0.04, 0.04, 0.02)
 ORDER = (*list(LEVELS)[:14], "UL_Protocol", "UL_NumberOfPackets", "DL_Protocol", "DL_NumberOfPackets")
 OVERLAPPING = "anomalous/jammer/YouTube"
-"""Folder whose windows are cut with stride 32 from one course, so that neighbours share 96 steps."""
+"""The folder with windows cut at stride 32 from one series, so that neighbours share 96 steps."""
 TESTBED_START = np.datetime64("2025-01-01T00:05:33.000", "ms")
 
 
 @dataclass(frozen=True)
 class Folder:
-    """One folder of the tree and the anomaly types of its windows, "" for normal."""
+    """One folder of the tree and the anomaly types of its windows; "" is normal."""
 
     path: str
     zone: str
@@ -98,7 +98,7 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def _folders() -> list[Folder]:
-    """Jamming in the jammer folders only; the other types dealt out over zones and applications."""
+    """Return the folders: jamming in the jammer folders only, the other types spread over zones and applications."""
     jammers = [
         Folder(f"anomalous/jammer/{a}", "A", ("Jamming",) * n) for a, n in zip(APPLICATIONS, (15, 14, 11), strict=True)
     ]
@@ -135,7 +135,7 @@ def _records(part: Folder, rng: np.random.Generator) -> list[dict[str, object]]:
 
 
 def _course(steps: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Undisturbed indicators: slow wandering and noise about their usual values."""
+    """Return undisturbed indicators: slow drift and noise around their usual values."""
     out = {}
     for name, (level, spread) in LEVELS.items():
         slow = np.interp(np.arange(steps), np.arange(0, steps + 50, 50), rng.normal(0, 0.6, (steps + 99) // 50))
@@ -144,7 +144,7 @@ def _course(steps: int, rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def _perturb(values: dict[str, np.ndarray], kind: str, first: int, last: int, rng: np.random.Generator) -> None:
-    """Add the anomaly's course, some spreads high, to what it affects between two steps (in place)."""
+    """Add the anomaly, some spreads high, to the indicators it affects between two steps (in place)."""
     part = slice(first, last + 1)
     for place, name in enumerate(AFFECTED[kind]):
         steps = np.arange(len(values[name][part]))

@@ -1,6 +1,6 @@
 """Tennessee Eastman stand-ins: four R data files in the layout of Rieth et al., and a few classic text files.
 
-Nothing here was simulated with the process model. Every channel wanders around the base case of Downs and Vogel;
+Nothing here was simulated with the process model. Every channel drifts around the base case of Downs and Vogel;
 a fault moves its own group of channels by a step, a random walk, a ramp or a stuck-valve oscillation. Faults 3,
 9 and 15 move nothing, as in the real process.
 """
@@ -25,9 +25,9 @@ SPREAD = 0.01 * BASE
 STEPS, RANDOM, RAMPS, STICKING = (1, 2, 4, 5, 6, 7, 16, 18), (8, 10, 11, 12, 17, 20), (13,), (14, 19)
 INVISIBLE = (3, 9, 15)
 SHARED_NOISE = (4, 5)
-"""Faults whose runs have the same rows before the onset as each other, run by run."""
+"""Faults with runs that have identical rows before the onset, run by run."""
 SATURATED = 60
-"""Rows at the end of a run of fault 6 in which channels sit at their stops."""
+"""Rows at the end of a run of fault 6 in which channels are saturated."""
 
 RUNS = {"fault_free_training": 40, "fault_free_testing": 4, "faulty_training": 6, "faulty_testing": 1}
 FILES = {
@@ -36,7 +36,7 @@ FILES = {
     "faulty_training": ("TEP_Faulty_Training.RData", 500, 20),
     "faulty_testing": ("TEP_Faulty_Testing.RData", 960, 160),
 }
-"""Object -> file, samples of a run, samples before the onset."""
+"""Object -> file, samples per run, samples before the onset."""
 
 
 def write(folder: Path, seed: int = 42) -> None:
@@ -57,7 +57,7 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def _write_classic(folder: Path, seed: int) -> None:
-    """Text as the classic files have it: d00.dat transposed and of 500 rows, tests with 160 normal rows first."""
+    """Write text as in the classic files: d00.dat transposed, with 500 rows; tests start with 160 normal rows."""
     folder.mkdir()
     text = {
         "d00.dat": simulate(seed, 9, 0, 1, 500, 500).T,
@@ -74,7 +74,7 @@ def _write_classic(folder: Path, seed: int) -> None:
 
 
 def simulate(seed: int, file: int, fault: int, run: int, steps: int, onset: int) -> np.ndarray:
-    """One run, float64 [steps][52], rounded to five digits as the process model prints them."""
+    """Return one run, float64 [steps][52], rounded to five digits as the process model prints them."""
     rng = np.random.default_rng([seed, file, run, SHARED_NOISE[0] if fault in SHARED_NOISE else fault])
     values = _wander(rng, steps)
     own = np.random.default_rng([seed, file, run, fault, 1])
@@ -91,20 +91,20 @@ def simulate(seed: int, file: int, fault: int, run: int, steps: int, onset: int)
 
 
 def _wander(rng: np.random.Generator, steps: int) -> np.ndarray:
-    """Normal operation in units of a channel's spread: shared slow modes and own noise."""
+    """Return normal operation in units of a channel's spread: shared slow modes and own noise."""
     modes = np.stack([0.15 * _slow(rng, steps, 0.98) for _ in range(4)], axis=1)
     shares = np.random.default_rng(0).normal(size=(4, len(BASE)))
     return np.asarray(modes @ shares * 0.8 + rng.normal(size=(steps, len(BASE))))
 
 
 def _slow(rng: np.random.Generator, steps: int, memory: float) -> np.ndarray:
-    """A random walk that is drawn back to zero: each step keeps ``memory`` of the one before."""
+    """Return a random walk with a pull to zero: each step retains the share ``memory`` of the previous one."""
     kernel = memory ** np.arange(200)
     return np.convolve(rng.normal(size=steps + len(kernel) - 1), kernel, mode="valid")
 
 
 def _effect(rng: np.random.Generator, fault: int, steps: int) -> np.ndarray:
-    """What a fault adds, in units of a channel's spread: a time course over the group of channels it moves."""
+    """Return what a fault adds, in units of a channel's spread: a time course over the channels it moves."""
     plan = np.random.default_rng([7, fault])
     group = plan.choice(len(BASE), 10, replace=False)
     loads = np.zeros(len(BASE))
@@ -123,9 +123,9 @@ def _effect(rng: np.random.Generator, fault: int, steps: int) -> np.ndarray:
 
 
 def r_data(name: str, columns: Sequence[str], values: Sequence[np.ndarray]) -> bytes:
-    """A data frame as R's ``save()`` writes it (RDX2, XDR), before compression.
+    """Return a data frame as R's ``save()`` writes it (RDX2, XDR), before compression.
 
-    The second and third column are integers, the others reals.
+    The second and third columns are integers, the others are reals.
     """
 
     def integer(*numbers: int) -> bytes:

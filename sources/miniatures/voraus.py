@@ -34,17 +34,17 @@ META = (
     pa.field("active", pa.int64()),
 )
 ANOMALOUS = (21, 23, 10, 7, 3, 2, 11, 11, 2, 2, 13, 5)
-"""Samples a category."""
+"""Samples per category."""
 NORMAL = 12
 NORMAL_SETTINGS = {72: 26, 73: 9, 74: 1, 75: 1, 76: 1}
 SHORTEST, MEDIAN, LONGEST = 986, 1096, 1164
 STEP = 0.010067
 LEVELS = 1 / 32
-"""Values are multiples of this, so that a small file holds them."""
+"""Values are multiples of this, so that the file is small."""
 
 
 def write(folder: Path, seed: int = 42) -> None:
-    """Write voraus-ad-dataset-100hz.parquet into ``folder``, row groups of about ten samples."""
+    """Write voraus-ad-dataset-100hz.parquet into ``folder``, in row groups of about ten samples."""
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(seed)
     course = nominal_course(rng)
@@ -63,7 +63,7 @@ def write(folder: Path, seed: int = 42) -> None:
 
 
 def schedule(rng: np.random.Generator) -> list[tuple[int, int, int, int]]:
-    """Sample id, category, setting and rows of every cycle: normal before, anomalies, normal after."""
+    """Return sample id, category, setting and rows of every cycle: normal first, then normal and anomalous mixed."""
     before = [(NORMAL, 72)] * NORMAL_SETTINGS[72]
     rest = [(NORMAL, setting) for setting, n in NORMAL_SETTINGS.items() if setting != 72 for _ in range(n)]
     faults = [(c, 6 * c + int(rng.integers(6))) for c, n in enumerate(ANOMALOUS) for _ in range(n)]
@@ -75,7 +75,7 @@ def schedule(rng: np.random.Generator) -> list[tuple[int, int, int, int]]:
 
 
 def nominal_course(rng: np.random.Generator) -> np.ndarray:
-    """The signals over one cycle, float64 [LONGEST][130]: held voltages, and moves from pose to pose."""
+    """Return the signals over one cycle, float64 [LONGEST][130]: constant voltages, and moves from pose to pose."""
     steps = np.arange(LONGEST)
     starts = np.linspace(0, LONGEST - 60, 8)
     course = np.empty((LONGEST, len(SIGNALS)))
@@ -93,7 +93,7 @@ def nominal_course(rng: np.random.Generator) -> np.ndarray:
 def _cycle(
     course: np.ndarray, first_row: int, sample: int, category: int, setting: int, rows: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """The columns of one cycle: the nominal course at its own speed, deformed by its category, and noise."""
+    """Return the columns of one cycle: the nominal course at its own speed, deformed by its category, plus noise."""
     steps = np.arange(rows)
     place = np.minimum((steps * rng.uniform(0.985, 1.0)).astype(np.int64) + int(rng.integers(0, 12)), LONGEST - 1)
     values = course[place]
@@ -116,7 +116,7 @@ def _cycle(
 
 
 def deform(values: np.ndarray, category: int, rng: np.random.Generator) -> None:
-    """What a kind of anomaly does to the torques and currents of its axis (in place); the shapes are made up."""
+    """Deform the torques and currents of an axis as a kind of anomaly does (in place); the shapes are made up."""
     rows = len(values)
     steps = np.arange(rows)
     axis = category % AXES

@@ -58,7 +58,7 @@ def test_the_lanes_meet_in_the_release(snapshot: dict[str, Any]) -> None:
     assert assets["leaderboard"]["deps"] == ["evaluation"]
 
 
-def test_every_asset_says_what_it_is_and_is_checked(definitions: dg.Definitions) -> None:
+def test_every_asset_has_a_description_and_checks(definitions: dg.Definitions) -> None:
     for key, node in _nodes(definitions).items():
         assert node.description, key
         assert node.code_version, key
@@ -66,20 +66,20 @@ def test_every_asset_says_what_it_is_and_is_checked(definitions: dg.Definitions)
         assert node.check_keys, key
 
 
-def test_every_check_says_what_it_asks(definitions: dg.Definitions) -> None:
+def test_every_check_has_a_description(definitions: dg.Definitions) -> None:
     graph = definitions.get_repository_def().asset_graph
     for check in graph.asset_check_keys:
         assert graph.get_check_spec(check).description, check
 
 
-def test_what_must_stop_the_rest_blocks(snapshot: dict[str, Any]) -> None:
+def test_checks_that_must_stop_the_build_are_blocking(snapshot: dict[str, Any]) -> None:
     for key, asset in snapshot["assets"].items():
         stage = key.split("/")[-1]
         blocking = [name for name, effect in asset["checks"].items() if effect == "blocks"]
         assert bool(blocking) == (stage in (*STAGES, "release")), key
 
 
-def test_one_job_a_lane_one_for_the_release_and_one_for_all(snapshot: dict[str, Any]) -> None:
+def test_one_job_per_lane_one_for_the_release_and_one_for_all(snapshot: dict[str, Any]) -> None:
     names = list(sources.all_sources())
     assert sorted(snapshot["jobs"]) == sorted([MAIN_JOB, RELEASE_JOB, *(lane_job(name) for name in names)])
     for name in names:

@@ -1,4 +1,4 @@
-"""What a run of a lane shows in the lineage view is the settings in force, not the declared ones."""
+"""The lineage view shows the settings in force of a lane's run, not the declared ones."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_the_audit_of_an_entry_shows_votes_side_and_selection(lite: Built) -> No
     assert re.search(rf"^draw +number {row['draw_rank']:,} of ", ran.out, re.MULTILINE)
 
 
-def test_the_label_track_counts_what_voted(lite: Built) -> None:
+def test_the_label_track_counts_the_votes(lite: Built) -> None:
     for name in ("petrobras_3w", "mit_bih"):
         for row in windows(lite, name, pl.col("class_label").is_not_null())[::97].iter_rows(named=True):
             facts, found = explain(lite.release, row["entry_id"], Store(str(lite.data)), values=True)

@@ -189,7 +189,7 @@ def state_of(table: str, name: str) -> str:
 
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
-    """A folder that this process can read but not write; root drops to an ordinary user, because modes do not bind
+    """A folder that this process can read but not write; root becomes an ordinary user, because modes do not restrict
     root."""
     folder = Path(tempfile.mkdtemp(prefix="readbench-read-only-"))
     home = os.environ["READBENCH_HOME"]

@@ -25,7 +25,7 @@ def test_the_group_lists_its_commands_and_a_first_step() -> None:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 @pytest.mark.parametrize("word", ["--help", "-h"])
-def test_the_help_of_every_command_describes_it_and_each_option(name: str, word: str) -> None:
+def test_the_help_describes_every_command_and_each_option(name: str, word: str) -> None:
     ran = readbench(name, word)
     assert ran.code == 0
     assert ran.err == ""
@@ -79,7 +79,7 @@ def test_a_build_shows_its_folder_composition_scores_and_next_steps(lite: Built)
     assert lite.stderr == "", "a build without problems prints no warnings"
 
 
-def test_composition_shows_built_beside_printed(lite: Built) -> None:
+def test_composition_shows_built_next_to_printed(lite: Built) -> None:
     ran = readbench("composition", "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
     assert re.search(r"^mit_bih +miniature +2 +256 +4 +120/133/150 +20 ", ran.out, re.MULTILINE)
@@ -97,7 +97,7 @@ def test_a_release_is_found_by_folder_by_version_or_as_the_newest(lite: Built, n
     assert f"release {VERSION}: {lite.release}" in ran.out
 
 
-def test_a_sound_release_verifies(lite: Built) -> None:
+def test_an_undamaged_release_verifies(lite: Built) -> None:
     ran = readbench("verify", lite.release)
     manifest = json.loads((lite.release / "manifest.json").read_text())
     assert (ran.code, ran.err) == (0, "")

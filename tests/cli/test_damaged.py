@@ -133,7 +133,7 @@ def test_pages_of_all_datasets_need_a_folder(lite: Built, tmp_path: Path) -> Non
     assert (ran.code, "is a file: name a folder" in ran.error) == (2, True)
 
 
-def test_a_damaged_lane_under_a_sound_release(lite: Built, tmp_path: Path) -> None:
+def test_a_damaged_lane_of_an_undamaged_release(lite: Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "release", "lanes")
     for name in ("recordings.parquet", "index.parquet", "channels.parquet"):
         for path in (data / "lanes" / "ctsr").rglob(name):

@@ -1,4 +1,4 @@
-"""``readbench settings``: every setting there is, as text and as JSON, and what it says is what a build takes."""
+"""``readbench settings``: every setting, as text and as JSON, with the values that a build uses."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_the_table_of_all_names_the_lite_caps_and_a_shorter_range() -> None:
     assert re.search(r'^ctsr\.sets +list +\[\] +list of sets of the UCR Archive 2018, such as \["', ran.out, re.M)
 
 
-def test_a_dataset_that_there_is_not_is_wrong_usage() -> None:
+def test_an_unknown_dataset_is_wrong_usage() -> None:
     ran = readbench("settings", "nonsense")
     assert (ran.code, ran.out) == (2, "")
     assert ran.error.startswith("readbench: no dataset 'nonsense'; there are petrobras_3w, ")

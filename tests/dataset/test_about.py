@@ -1,4 +1,4 @@
-"""The TOML file of a dataset: what it gives, and the one line that each mistake in it gets."""
+"""The TOML file of a dataset: its content, and one line for each mistake in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
     return path
 
 
-def test_a_whole_file_is_read_as_it_is_meant(tmp_path: Path) -> None:
+def test_a_complete_file_is_read(tmp_path: Path) -> None:
     found = load_about(written(tmp_path))
     assert found.description == "A pump that leaks or is blocked."
     assert found.citation == "@misc{pump2026,\n  title = {Pump rig}\n}"

@@ -1,4 +1,5 @@
-"""Settings: profiles, files and assignments over one another, what follows the window length, and clear refusals."""
+"""Settings: profiles, files and assignments override one another, options follow the window length, errors are
+clear."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ def test_the_profiles() -> None:
         load_config("big")
 
 
-def test_a_file_goes_over_the_profile_and_an_assignment_over_the_file(tmp_path: Path) -> None:
+def test_a_file_overrides_the_profile_and_an_assignment_overrides_the_file(tmp_path: Path) -> None:
     file = tmp_path / "own.toml"
     file.write_text('seed = 7\ncorpus_cap = 500\n[plant]\nstride = 128\nversion = "1.1.1"\nlines = ["south"]\n')
     config = load_config("lite", file, ["corpus_cap=600", "plant.stride=32", "coverage=0.8", "pollution=[0, 10, 20]"])
@@ -133,7 +134,7 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("whole.length=4", "no setting whole.length; whole has min_same_class, native_split, test_fraction"),
     ],
 )
-def test_a_value_no_build_can_use_is_refused_in_one_line(assignment: str, line: str) -> None:
+def test_an_invalid_value_is_refused_in_one_line(assignment: str, line: str) -> None:
     with pytest.raises(UsageError) as refusal:
         load_config("full", assignments=[assignment], datasets=PLANT)
     assert str(refusal.value).startswith(line)
@@ -152,7 +153,7 @@ def test_options_follow_the_window_length_unless_they_are_set() -> None:
     assert derived("plant.stride=8") == (255, 128)
 
 
-def test_what_was_set_stays_when_more_is_set_over_it() -> None:
+def test_a_setting_stays_when_other_settings_are_set_later() -> None:
     once = DECLARED.overridden("plant", {"margin": 7, "version": "1.1.1"})
     twice = once.overridden("plant", {"length": 512})
     assert (twice.options.margin, twice.options.reach, twice.options.version) == (7, 256, "1.1.1")

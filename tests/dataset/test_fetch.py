@@ -1,4 +1,4 @@
-"""Downloads from a server on this machine: resumed, verified, unpacked, and never half-made under their name."""
+"""Downloads from a server on this machine: resumed, verified, unpacked, and never incomplete under their final name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ BODY = bytes(range(256)) * 4096
 
 @dataclass
 class Server:
-    """What is served by path, which requests came (path, Range), and after how many bytes answers break off."""
+    """The files served by path, the requests received (path, Range), and the number of bytes after which an answer
+    stops."""
 
     url: str = ""
     files: dict[str, bytes] = field(default_factory=dict)
@@ -125,7 +126,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
-def test_a_file_comes_whole_into_its_place_and_is_not_asked_for_twice(server: Server, tmp_path: Path) -> None:
+def test_a_file_appears_only_when_complete_and_is_downloaded_once(server: Server, tmp_path: Path) -> None:
     made = source(server, remote(server), remote(server, "b/y.bin", b"y"))
     for _ in range(2):
         assert fetch(made, tmp_path, quiet=True) == tmp_path
@@ -134,7 +135,7 @@ def test_a_file_comes_whole_into_its_place_and_is_not_asked_for_twice(server: Se
     assert [path for path, _ in server.requests] == ["/a/x.bin", "/b/y.bin"]
 
 
-def test_an_md5_does_where_that_is_what_the_publisher_states(server: Server, tmp_path: Path) -> None:
+def test_an_md5_is_checked_if_the_publisher_states_only_that(server: Server, tmp_path: Path) -> None:
     md5 = hashlib.md5(BODY).hexdigest()
     fetch(source(server, remote(server, sha256=None, md5=md5)), tmp_path, quiet=True)
     assert names(tmp_path) == ["a/x.bin"]
@@ -154,7 +155,7 @@ def test_progress_is_shown_on_a_terminal_only(server: Server, tmp_path: Path, mo
         assert ("1.05M" in stream.getvalue()) == shown
 
 
-def test_a_broken_connection_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+def test_a_broken_connection_resumes_where_it_stopped(server: Server, tmp_path: Path) -> None:
     server.break_after = [300_000, 200_000]
     fetch(source(server, remote(server)), tmp_path, quiet=True)
     assert (tmp_path / "a/x.bin").read_bytes() == BODY
@@ -165,7 +166,7 @@ def test_a_broken_connection_goes_on_where_it_stopped(server: Server, tmp_path: 
     assert starts[1] + 100_000 < starts[2] <= 500_000
 
 
-def test_an_interrupted_command_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+def test_an_interrupted_command_resumes_where_it_stopped(server: Server, tmp_path: Path) -> None:
     part = tmp_path / "a" / ".x.bin.part"
     part.parent.mkdir()
     part.write_bytes(BODY[:1000])
@@ -175,26 +176,26 @@ def test_an_interrupted_command_goes_on_where_it_stopped(server: Server, tmp_pat
     assert names(tmp_path) == ["a/x.bin"]
 
 
-def test_a_part_that_is_complete_already_is_taken(server: Server, tmp_path: Path) -> None:
+def test_a_complete_partial_file_is_used(server: Server, tmp_path: Path) -> None:
     (tmp_path / ".x.bin.part").write_bytes(BODY)
     fetch(source(server, remote(server, "x.bin")), tmp_path, quiet=True)
     assert (tmp_path / "x.bin").read_bytes() == BODY
 
 
-def test_a_server_that_knows_no_ranges_sends_all_again(server: Server, tmp_path: Path) -> None:
+def test_a_server_without_ranges_sends_the_whole_file_again(server: Server, tmp_path: Path) -> None:
     server.ranges = False
     server.break_after = [300_000]
     fetch(source(server, remote(server)), tmp_path, quiet=True)
     assert (tmp_path / "a/x.bin").read_bytes() == BODY
 
 
-def test_a_server_that_likes_to_compress_does_not_confuse_the_length(server: Server, tmp_path: Path) -> None:
+def test_a_compressing_server_does_not_change_the_expected_length(server: Server, tmp_path: Path) -> None:
     server.compress = True
     fetch(source(server, remote(server)), tmp_path, quiet=True)
     assert (tmp_path / "a/x.bin").read_bytes() == BODY
 
 
-def test_a_server_that_is_busy_is_asked_again(server: Server, tmp_path: Path) -> None:
+def test_a_busy_server_is_retried(server: Server, tmp_path: Path) -> None:
     server.statuses = [503, 429]
     fetch(source(server, remote(server)), tmp_path, quiet=True)
     assert len(server.requests) == 3
@@ -221,20 +222,20 @@ def test_a_file_that_is_not_there_is_no_data_at_once(server: Server, tmp_path: P
     assert names(tmp_path) == []
 
 
-def test_a_server_that_is_not_there_is_no_data_after_some_patience(tmp_path: Path) -> None:
+def test_an_unreachable_server_is_no_data_after_retries(tmp_path: Path) -> None:
     gone = Server(url="http://127.0.0.1:9")
     with pytest.raises(NoData, match=r"http://127\.0\.0\.1:9/a/x\.bin cannot be downloaded \(.*\): try again"):
         fetch(source(gone, remote(gone)), tmp_path, quiet=True)
 
 
-def test_a_source_without_downloads_says_how_to_get_it(server: Server, tmp_path: Path) -> None:
+def test_a_source_without_downloads_explains_how_to_get_it(server: Server, tmp_path: Path) -> None:
     with pytest.raises(NoData, match="ask the authors"):
         fetch(source(server, manual="ask the authors"), tmp_path)
     with pytest.raises(NoData, match="use --mirror"):
         fetch(source(server), tmp_path)
 
 
-def test_a_full_disk_is_not_taken_for_absent_data(
+def test_a_full_disk_is_not_reported_as_missing_data(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -288,7 +289,7 @@ def mit_bih_files(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
 
 
 def archive(kind: str, members: dict[str, bytes]) -> bytes:
-    """A zip or tar.gz file with the given members, whatever their names."""
+    """A zip or tar.gz file with the given members, under any names."""
     out = io.BytesIO()
     if kind == "zip":
         with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -304,7 +305,7 @@ def archive(kind: str, members: dict[str, bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["all.zip", "all.tar.gz", "all.tgz"])
-def test_an_archive_is_unpacked_beside_itself_once(server: Server, tmp_path: Path, name: str) -> None:
+def test_an_archive_is_unpacked_once_next_to_itself(server: Server, tmp_path: Path, name: str) -> None:
     body = archive("zip" if name.endswith("zip") else "tar", {"3W/1/WELL.csv": b"1", "3W/readme": b"r"})
     made = source(server, remote(server, name, body, unpack=True))
     fetch(made, tmp_path, quiet=True)
@@ -345,7 +346,7 @@ def test_a_tar_link_that_leads_outside_is_refused(server: Server, tmp_path: Path
 
 @pytest.mark.parametrize("spoil", ["cut short", "flipped", "no archive"])
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_spoilt_archive_is_one_clear_line_and_nothing_half_unpacked(
+def test_a_damaged_archive_is_one_clear_line_and_nothing_is_half_unpacked(
     server: Server, tmp_path: Path, spoil: str, kind: str
 ) -> None:
     body = archive(kind, {"a": bytes(range(256)) * 400})

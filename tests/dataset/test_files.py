@@ -22,7 +22,7 @@ def tree(root: Path, *names: str) -> FileSet:
     return FileSet("plant", root / "plant", "mirror")
 
 
-def test_files_are_found_in_whatever_folder_they_lie(tmp_path: Path) -> None:
+def test_files_are_found_in_any_folder(tmp_path: Path) -> None:
     files = tree(tmp_path, "z/100.dat", "100.hea", "a/b/101.dat", ".hidden", ".git/100.dat", "readme")
     assert files.names() == ("100.hea", "a/b/101.dat", "readme", "z/100.dat")
     assert files.glob("*.dat") == ("a/b/101.dat", "z/100.dat")
@@ -39,7 +39,7 @@ def test_a_folder_that_is_absent_or_empty_is_no_data(tmp_path: Path) -> None:
         FileSet("plant", tmp_path / "plant", "download").names()
 
 
-def test_a_file_that_went_away_is_bad_input(tmp_path: Path) -> None:
+def test_a_file_that_was_removed_is_bad_input(tmp_path: Path) -> None:
     files = tree(tmp_path, "a.dat")
     (tmp_path / "plant" / "a.dat").unlink()
     for use in (files.read_bytes, files.sha256):
@@ -47,7 +47,7 @@ def test_a_file_that_went_away_is_bad_input(tmp_path: Path) -> None:
             use("a.dat")
 
 
-def test_hashes_are_those_of_the_bytes_and_in_the_order_asked_for(tmp_path: Path) -> None:
+def test_hashes_are_of_the_bytes_and_in_the_requested_order(tmp_path: Path) -> None:
     files = tree(tmp_path, "a", "b", "c")
     assert list(files.hash_all(["c", "a", "b"]).items()) == [(n, hashlib.sha256(n.encode()).hexdigest()) for n in "cab"]
     assert files.sha256("a") == sha256_of(tmp_path / "plant" / "a")
@@ -77,7 +77,7 @@ def test_a_hash_is_remembered_until_the_file_changes(tmp_path: Path, monkeypatch
     assert sorted(read) == ["a", "a", "b"]
 
 
-def test_a_broken_cache_of_hashes_is_made_anew(tmp_path: Path) -> None:
+def test_a_broken_cache_of_hashes_is_rebuilt(tmp_path: Path) -> None:
     cache = tmp_path / "plant.json"
     cache.write_text('{"half')
     tree(tmp_path, "a")
@@ -96,7 +96,7 @@ def test_a_wrong_checksum_names_the_file_and_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("stored", "published"), [(b"a\nb\n", b"a\r\nb\r\n"), (b"a\r\nb\r\n", b"a\nb\n")])
-def test_changed_line_ends_pass_for_text_only(tmp_path: Path, stored: bytes, published: bytes) -> None:
+def test_changed_line_ends_are_accepted_for_text_only(tmp_path: Path, stored: bytes, published: bytes) -> None:
     files = tree(tmp_path, "a.hea")
     files.path("a.hea").write_bytes(stored)
     expected = hashlib.sha256(published).hexdigest()

@@ -1,4 +1,4 @@
-"""A setting redoes the stages it decides and no other: originals are read again only where the reader uses it."""
+"""A setting rebuilds only the stages that use it: originals are read again only if the reader uses it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_length_and_stride_read_no_original_again(data: Path, settings: dict[str
     ("settings", "recordings"),
     [
         ({"stride": 100}, True),
-        ({"length": 512, "cycle_rows": 1024, "min_rows": 512}, True),  # what would follow is set
+        ({"length": 512, "cycle_rows": 1024, "min_rows": 512}, True),  # options that would follow the length are set
         ({"length": 512}, False),  # the reader fits every cycle to the window length
         ({"fit": "resample"}, False),
     ],
@@ -48,7 +48,7 @@ def test_an_option_that_the_reader_uses_reads_the_originals_again(
     assert reused("voraus", data, **settings) == {"raw": True, "recordings": recordings, "windows": False}
 
 
-def test_an_option_that_only_finds_files_reads_nothing_again_where_it_finds_the_same(data: Path) -> None:
+def test_an_option_that_only_finds_files_reads_nothing_again_if_it_finds_the_same(data: Path) -> None:
     assert reused("petrobras_3w", data, version="2.0.0") == dict.fromkeys(("raw", "recordings", "windows"), True)
     assert reused("petrobras_3w", data, version="1.x") == dict.fromkeys(("raw", "recordings", "windows"), False)
     assert reused("ctsr", data, sets=["ArrowHead"])["raw"] is False

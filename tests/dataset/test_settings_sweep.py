@@ -1,4 +1,4 @@
-"""Every setting of every source, and every shared one, with values of a wrong type and at the edges of its range."""
+"""Every setting of every source, and every shared one, with values of a wrong type and at the limits of its range."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SETTINGS: dict[str, FieldInfo] = {
 }
 
 NEVER = ["", "abc", "{a = 1}", "1979-05-27", "07:32:00", "nan", "inf", "-inf", "1e400", "[[]]", "[true]", "[1]"]
-"""No setting takes any of these; in TOML or as a word without quotes."""
+"""No setting accepts any of these, in TOML or as a word without quotes."""
 
 WRONG = {
     "true/false": ["maybe", "yes", "no", "on", "0", "1", "1.0", '"true"', "[]", "truefalse"],
@@ -58,7 +58,7 @@ def _beyond(field: FieldInfo) -> Iterator[str]:
 
 
 def _usable(field: FieldInfo) -> list[str]:
-    """Values at the edges of a setting's range, and all choices."""
+    """Values at the limits of a setting's range, and all choices."""
     if (few := choices(field)) is not None:
         return [str(choice) for choice in few]
     step = 1 if kind(field) == "whole number" else 1e-9
@@ -80,7 +80,7 @@ def test_the_sweep_reaches_every_setting_of_every_source() -> None:
     assert {kind(field) for field in SETTINGS.values()} == set(WRONG)
 
 
-def test_a_value_that_no_build_can_use_is_one_line_that_names_setting_value_and_range() -> None:
+def test_an_invalid_value_is_one_line_with_setting_value_and_range() -> None:
     tried, seen = 0, set()
     for name, text in UNUSABLE:
         with pytest.raises(UsageError) as refusal:
@@ -104,7 +104,7 @@ def _parsed(text: str) -> object:
         return text
 
 
-def test_a_config_file_is_refused_alike(tmp_path: Path) -> None:
+def test_an_invalid_config_file_is_refused_with_the_same_line(tmp_path: Path) -> None:
     file, tried = tmp_path / "own.toml", 0
     for name, text in UNUSABLE:
         dataset, dot, inner = name.partition(".")
@@ -114,7 +114,7 @@ def test_a_config_file_is_refused_alike(tmp_path: Path) -> None:
         except ValueError:
             continue
         file.write_text(line)
-        table = isinstance(told.get(name), dict)  # at the top it is the table of a dataset that there is not
+        table = isinstance(told.get(name), dict)  # at the top level it is the table of an unknown dataset
         expected = "no dataset " if table else f"{name} = "
         with pytest.raises(UsageError, match=f"^{re.escape(expected)}"):
             Workspace(profile="lite", config_file=str(file)).config()
@@ -122,8 +122,8 @@ def test_a_config_file_is_refused_alike(tmp_path: Path) -> None:
     assert tried >= 1000
 
 
-def test_the_edges_of_a_range_and_all_choices_are_taken() -> None:
-    """So that nothing is refused by accident: what is allowed in words is allowed."""
+def test_the_limits_of_a_range_and_all_choices_are_accepted() -> None:
+    """Nothing is refused by accident: values that the description allows are accepted."""
     taken = 0
     for name, field in SETTINGS.items():
         for text in _usable(field):
@@ -142,7 +142,7 @@ def test_the_edges_of_a_range_and_all_choices_are_taken() -> None:
 
 
 @pytest.mark.parametrize(("name", "texts"), FITTING.items())
-def test_what_does_not_fit_the_other_settings_is_refused(name: str, texts: set[str]) -> None:
+def test_a_value_that_contradicts_other_settings_is_refused(name: str, texts: set[str]) -> None:
     for text in texts:
         with pytest.raises(UsageError, match=f"^{name} = {text}: it takes "):
             Workspace(profile="lite", settings=[f"{name}={text}"]).config()
@@ -183,7 +183,7 @@ def test_what_does_not_fit_the_other_settings_is_refused(name: str, texts: set[s
 def test_the_command_ends_with_2_and_one_line_before_anything_runs(
     words: list[str], line: str, dataset: str, tmp_path: Path
 ) -> None:
-    """Also where the setting is of a dataset that is not built."""
+    """Also if the dataset of the setting is not built."""
     ran = readbench("build", "--data", tmp_path / "data", "--dataset", dataset, *words)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines() == [ran.error]

@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md is followed to the letter in a copy of this repository: a thirteenth dataset is added, built, audited
+"""CONTRIBUTING.md is followed exactly in a copy of this repository: a thirteenth dataset is added, built, audited
 and tested, and no hand-written file changes.
 """
 
@@ -22,7 +22,7 @@ LEFT_OUT = shutil.ignore_patterns(".*_cache", ".git", ".venv", "data", "data-*",
 GENERATED = {"docs/labels.md", "tests/assets/graph.json"}
 NEW = ["sources/miniatures/pump.py", "sources/pump.py", "sources/pump.toml", "tests/sources/test_pump.py"]
 SELECTED = [
-    f"--ignore=tests/docs/{Path(__file__).name}",  # it would follow the page once more
+    f"--ignore=tests/docs/{Path(__file__).name}",  # it would add the dataset once more
     *("-k", "pump or not (test_units_share_no_row or test_the_reader_uses)"),  # slow, the same for other datasets
 ]
 OTHERS_IN_DOCS = {p.name for p in Path(__file__).parent.glob("test_*.py")} - {Path(__file__).name}
@@ -31,13 +31,13 @@ TESTS = ["tests/sources/test_declarations.py", "tests/sources/test_pump.py", "te
 
 @dataclass(frozen=True)
 class Clone:
-    """The copy of the repository and what was run in it."""
+    """The copy of the repository and the output of the commands run in it."""
 
     folder: Path
     data: Path
 
     def run(self, *words: str) -> str:
-        """Run a Python module of the copy; its output. Fails with all of it where the command does."""
+        """Run a Python module of the copy and return its output; if the command fails, fail with its output."""
         environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")},
             "PYTHONPATH": str(self.folder),
@@ -61,7 +61,7 @@ class Clone:
 
 
 def page_files() -> dict[str, str]:
-    """The files that the page shows: path (its block's first line, a comment) -> text."""
+    """The files on the page: path (a comment in the first line of the block) -> text."""
     page = (REPO / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^ *```(?:python|toml)\n(.*?)^ *```", page, flags=re.M | re.S)
     texts = [textwrap.dedent(block) for block in blocks]
@@ -76,7 +76,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     return Clone(root / "clone", root / "data")
 
 
-def test_a_dataset_is_added_as_the_page_says_and_no_hand_written_file_changes(clone: Clone) -> None:
+def test_a_dataset_is_added_as_the_page_describes_and_no_hand_written_file_changes(clone: Clone) -> None:
     before = clone.hashes()
     for path, text in page_files().items():
         assert not (clone.folder / path).exists(), path
@@ -100,4 +100,4 @@ def test_a_dataset_is_added_as_the_page_says_and_no_hand_written_file_changes(cl
     assert not re.search(r"^(FAILED|ERROR|SKIPPED)", passed, flags=re.M), passed
     ran = re.findall(r"^PASSED tests/\S*?(\w+\.py)::(.*)$", passed, flags=re.M)
     assert {file for file, _ in ran} == {*(Path(t).name for t in TESTS if t.endswith(".py")), *OTHERS_IN_DOCS}
-    assert ("test_declarations.py", "test_it_says_what_it_is[pump]") in ran
+    assert ("test_declarations.py", "test_it_describes_itself[pump]") in ran

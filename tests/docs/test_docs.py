@@ -1,4 +1,4 @@
-"""The pages say what is true: nothing generated is stale, every path is there, every command parses."""
+"""The pages are correct: nothing generated is stale, every path exists, every command parses."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_every_shared_setting_is_marked() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)
-def test_every_path_is_there(page: Path) -> None:
+def test_every_path_exists(page: Path) -> None:
     for span in _code(page):
         for word in span.split():
             path = word.strip(",;:()'\"").rstrip(".").split("::")[0]
@@ -88,14 +88,14 @@ def test_every_path_is_there(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)
-def test_every_link_to_a_file_leads_there(page: Path) -> None:
+def test_every_link_to_a_file_resolves(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if not target.startswith(("http://", "https://")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=_named)
-def test_every_make_target_is_there(page: Path) -> None:
+def test_every_make_target_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (REPO / "Makefile").read_text(encoding="utf-8"), flags=re.M))
     for line in _code(page):
         if match := re.match(r"(?:[A-Z_]+=\S+ )*make ([a-z]+)", line):
@@ -122,7 +122,7 @@ def test_the_readme_shows_what_a_first_day_needs() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)
-def test_no_page_promises_what_is_not_there(page: Path) -> None:
+def test_no_page_describes_something_that_does_not_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"\b(TODO|FIXME|TBD|coming soon)\b", text)
     assert not re.search(r"(?<![\w.])/(home|root|tmp|work)/", text)

@@ -26,7 +26,7 @@ def failed(files: list[InputFile], known: tuple[str, ...] = (), checked: tuple[s
     return {o.check for o in expectations.run("raw", projections.raw(files, known, checked)) if not o.passed}
 
 
-def test_sound_files_pass() -> None:
+def test_undamaged_files_pass() -> None:
     assert failed(FILES, known=("100.dat", "999.dat"), checked=("in/100.dat",)) == set()
 
 

@@ -75,7 +75,7 @@ def failed(outcomes: Sequence[expectations.CheckResult]) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_sound_table_passes_every_check(sound: Sound, stage: str) -> None:
+def test_a_correct_table_passes_every_check(sound: Sound, stage: str) -> None:
     outcomes = expectations.run(stage, sound.project(stage))
     assert failed(outcomes) == set()
     assert [o.check for o in outcomes] == [name for name, _, _ in expectations.checks(stage)]

@@ -142,7 +142,7 @@ def test_an_applied_commit_is_tagged_even_if_somebody_has_changed_the_head_since
     assert scene.hub.counts()["POST commit"] == 1
 
 
-def test_a_concurrent_commit_is_kept_and_ours_goes_on_top(scene: Scene) -> None:
+def test_a_concurrent_commit_stays_and_ours_follows_it(scene: Scene) -> None:
     scene.hub.faults = once("POST commit", Fault("rival"))
     policy = quick_policy()
     scene.publish(policy)
@@ -219,7 +219,7 @@ def test_random_sequences_of_faults(scene: Scene) -> None:
             if not any(blob.name == f.sha256 for files in start[NAME].commits.values() for f in files.values()):
                 blob.unlink()
         scene.hub.faults = lambda what, path: rng.choice(kinds) if rng.random() < 0.3 else None
-        with suppress(ReadbenchError):  # given up after five consecutive failures
+        with suppress(ReadbenchError):  # it gives up after five consecutive failures
             scene.publish(quick_policy(attempts=5))
             scene.expect_published()
         scene.expect_sound()

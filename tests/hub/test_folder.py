@@ -166,7 +166,7 @@ def test_of_two_concurrent_publishers_one_wins_and_the_other_is_refused(target: 
         patch.setattr(folder, "_send", meanwhile)
         with pytest.raises(ReadbenchError, match="published with other content"):
             publish_folder(target, old, "1.0.0")
-    if not target.is_local:  # there the first publisher holds the claim, and the rival was refused
+    if not target.is_local:  # there the first publisher holds the claim, and the concurrent one was refused
         assert publish_folder(target, old, "1.0.0") is False
     assert content(target, "1.0.0") == expected(new if target.is_local else old)
     assert target.names("") == ["1.0.0"]

@@ -303,7 +303,7 @@ def test_files_that_do_not_belong_to_a_release_stay(hub: HubStandIn, publish: Pu
     assert hub.read(NAME, VERSION, "NOTES.txt") == b"note 1\n"
 
 
-def test_private_is_kept_and_a_public_repository_refused(hub: HubStandIn, publish: Publish) -> None:
+def test_private_stays_private_and_a_public_repository_is_refused(hub: HubStandIn, publish: Publish) -> None:
     assert publish("--private").code == 0
     assert hub.repositories[NAME].private
     hub.create("me/open", private=False)

@@ -125,7 +125,7 @@ def test_a_unit_on_both_sides(planter: Planter) -> None:
     assert report["unit_on_both_sides"].examples[0].startswith("subject-")
 
 
-def test_rows_that_a_query_and_a_corpus_entry_share(planter: Planter) -> None:
+def test_rows_shared_by_a_query_and_a_corpus_entry(planter: Planter) -> None:
     def slide(audit: pl.DataFrame) -> pl.DataFrame:
         query = audit.filter(pl.col("outcome") == "query").row(0, named=True)
         entry = audit.filter(pl.col("outcome") == "corpus")["entry_id"][0]

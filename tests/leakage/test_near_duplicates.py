@@ -32,7 +32,7 @@ def test_no_neighbour_is_missed(few: bool, block: int, monkeypatch: pytest.Monke
     np.testing.assert_allclose(found.cosine, everything[found.query, found.corpus], atol=1e-5)
 
 
-def test_the_nearest_come_first_and_cells_leave_out_the_far(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_come_first_and_cells_exclude_distant_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(near_duplicates, "_BLOCK", 64)
     draw = np.random.default_rng(5)
     centres = np.eye(64, dtype=np.float32)[:20]
@@ -65,7 +65,7 @@ def test_a_gain_an_offset_and_a_shift_do_not_matter() -> None:
     assert correlation(a, draw.standard_normal((256, 2)), 8)[0] < 0.6
 
 
-def test_a_channel_that_moves_in_one_alone_counts_as_nothing() -> None:
+def test_a_channel_that_varies_in_only_one_window_does_not_count() -> None:
     line = np.linspace(0, 1, 50)
     a = np.stack([line, line], axis=1)
     b = np.stack([line, np.zeros(50)], axis=1)

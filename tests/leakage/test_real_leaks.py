@@ -33,7 +33,7 @@ def recordings(name: str, tmp_path: Path, realdata: RealData) -> Path:
         ("petrobras_3w", "4/WELL-00001_20170316110203", "4/WELL-00001_20170316130000", 3601),
     ],
 )
-def test_rows_that_two_recordings_share(
+def test_rows_shared_by_two_recordings(
     name: str, first: str, second: str, steps: int, tmp_path: Path, realdata: RealData
 ) -> None:
     with recordings(name, tmp_path, realdata).open("rb") as stream:
@@ -41,7 +41,7 @@ def test_rows_that_two_recordings_share(
     assert (first, second, steps) in [(s.a, s.b, s.steps) for s in found]
 
 
-def test_series_that_several_sets_hold(tmp_path: Path, realdata: RealData) -> None:
+def test_series_shared_by_several_sets(tmp_path: Path, realdata: RealData) -> None:
     made = built.lane("ctsr", tmp_path, mirror=realdata("ctsr").parent, config=BenchmarkConfig())
     built.run_lane(made)
     facts = from_lane(made)

@@ -73,7 +73,7 @@ def test_the_size_of_the_unit_reveals_the_class() -> None:
     assert size.clear
 
 
-def test_without_queries_there_is_nothing_to_ask() -> None:
+def test_without_queries_there_are_no_shortcuts() -> None:
     frame = facts()
     corpus = frame.only(frame.windows["outcome"] == "corpus")
     assert find_shortcuts(corpus) == []

@@ -1,4 +1,4 @@
-"""The drawing kit: shapes as SVG and as PNG, scales and ticks, and what a picture says to those who cannot see it."""
+"""The drawing kit: shapes as SVG and as PNG, scales and ticks, and the text alternative of a picture."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def path_points(data: str) -> np.ndarray:
     return np.cumsum(numbers, axis=0)
 
 
-def test_svg_is_valid_and_says_what_it_shows() -> None:
+def test_svg_is_valid_and_has_a_description() -> None:
     root = ET.fromstring(everything().svg("short <title>", 'long "words" & more'))
     assert root.get("aria-label") == 'long "words" & more'
     assert root.findtext("title") == "short <title>"

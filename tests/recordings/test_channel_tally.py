@@ -110,6 +110,6 @@ def test_an_absent_channel_is_filled_with_zeros_and_counted() -> None:
     assert row == ("c0", 1, 3, 3, 0, 3, 1, 0, 0)
 
 
-def test_nothing_read_is_an_empty_table() -> None:
+def test_reading_nothing_gives_an_empty_table() -> None:
     assert ChannelTallies().table().schema == TALLY_SCHEMA
     assert by_channel(written(ChannelTallies())).height == 0

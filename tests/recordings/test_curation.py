@@ -159,7 +159,7 @@ def test_row_stops_are_where_a_step_ends() -> None:
     assert (start.tolist(), stop.tolist()) == ([0, 10], [10, 15])
 
 
-def test_channels_are_taken_by_name_in_the_declared_order() -> None:
+def test_channels_are_selected_by_name_in_the_declared_order() -> None:
     segment = only([[1, 2, 3]], Curation(channels=("c", "x", "a")))
     assert segment.channels == ("c", "a")
     assert segment.values.tolist() == [[3, 1]]
@@ -184,7 +184,7 @@ def test_an_exact_sentinel_is_missing_whatever_the_float_type(dtype: type, senti
 
 
 @pytest.mark.parametrize("wild", [-1.18e42, 1e300, np.inf, -np.inf])
-def test_what_no_float32_can_hold_is_missing_before_the_cast(wild: float) -> None:
+def test_values_outside_float32_are_missing_before_the_cast(wild: float) -> None:
     with np.errstate(all="raise"):
         segment = only([[1], [wild], [2]], FILL)
     assert segment.values.tolist() == [[1], [1], [2]]
@@ -194,7 +194,8 @@ def test_what_no_float32_can_hold_is_missing_before_the_cast(wild: float) -> Non
 
 
 def test_dead_channels_are_removed_after_sentinels_and_before_rows() -> None:
-    """Constant channels, entirely missing ones, and ones that change only by a sentinel: all are removed, no row is."""
+    """Constant channels, entirely missing ones, and ones that change only by a sentinel are removed; no row is
+    removed."""
     values = [[1, 5, NAN, 9, 1], [2, 5, NAN, -1, 1], [NAN, 5, NAN, 9, 2], [4, NAN, NAN, 9, 2]]
     report = CurationReport()
     policy = Curation("drop_rows", sentinel_values=(-1.0,), drop_dead_channels=True)
@@ -215,15 +216,13 @@ def test_dead_channels_are_removed_after_sentinels_and_before_rows() -> None:
         (np.ones((3, 2)), Curation(channels=("z",))),
     ],
 )
-def test_where_nothing_usable_is_left_there_is_no_segment_and_it_is_counted(
-    values: np.ndarray, policy: Curation
-) -> None:
+def test_if_nothing_usable_is_left_there_is_no_segment_and_it_is_counted(values: np.ndarray, policy: Curation) -> None:
     report = CurationReport()
     assert list(curate(recording(values), policy, report)) == []
     assert (report.recordings, report.empty_recordings, report.segments) == (1, 1, 0)
 
 
-def test_the_original_values_are_left_as_they_were() -> None:
+def test_the_original_values_are_not_changed() -> None:
     values = np.array([[1, NAN], [np.inf, 2]])
     before = values.copy()
     list(curate(recording(values), FILL))

@@ -1,4 +1,4 @@
-"""Curated recordings on disk: every field survives a round trip, and only the wanted segments are read."""
+"""Curated recordings on disk: every field survives a round trip, and only the selected segments are read."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def same(one: SegmentInfo, other: SegmentInfo) -> None:
 
 
 @pytest.mark.parametrize("evidence", EVIDENCE, ids=lambda e: e.kind)
-def test_every_kind_of_evidence_comes_back(evidence: Evidence) -> None:
+def test_every_kind_of_evidence_is_read_back(evidence: Evidence) -> None:
     segment = full(evidence=evidence)
     (found,) = iter_segments(written(segment))
     same(segment, found)
 
 
 @pytest.mark.parametrize("clock", CLOCKS)
-def test_every_kind_of_clock_comes_back(clock: Clock | None) -> None:
+def test_every_kind_of_clock_is_read_back(clock: Clock | None) -> None:
     segment = full(clock=clock)
     (found,) = iter_segments(written(segment))
     same(segment, found)
@@ -144,12 +144,12 @@ def test_pieces_of_any_size_come_back_from_row_groups_of_any_size(steps: list[in
     assert [s.number for s in read_segments(stream, wanted)] == list(range(0, len(steps), 2))
 
 
-def test_nothing_written_is_nothing_read() -> None:
+def test_writing_nothing_reads_nothing() -> None:
     assert list(iter_segments(written())) == []
     assert list(read_segments(written(bare()), {("other", 3)})) == []
 
 
-def test_curated_segments_come_back_as_they_were() -> None:
+def test_curated_segments_are_read_back_unchanged() -> None:
     values = np.array([[1, np.nan], [np.inf, 2], [3, 3]])
     recording = Recording("r", values, ("a", "b"), EVENTS, "u", "f", "0", clock=Clock(step=2.0))
     (segment,) = curate(recording, Curation())
@@ -184,7 +184,7 @@ def test_a_row_has_every_column_but_the_values() -> None:
     assert {*pack(full()), "values"} == set(SEGMENT_SCHEMA.names)
 
 
-def test_the_identity_of_a_segment_keeps_none_of_its_arrays_alive() -> None:
+def test_the_identity_of_a_segment_does_not_hold_its_arrays_in_memory() -> None:
     """The index keeps the identities of many segments at once."""
     found = identity(full())
     assert not any(isinstance(getattr(found, f.name), np.ndarray | Clock | Evidence) for f in fields(found))

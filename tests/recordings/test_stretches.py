@@ -40,6 +40,6 @@ def test_constant_stretches_are_not_reported() -> None:
     assert shared_stretches(shard({"one": still, "two": still})) == []
 
 
-def test_nothing_shared_and_nothing_there() -> None:
+def test_nothing_shared_and_empty_recordings() -> None:
     assert shared_stretches(shard({"one": noise(1, 500), "two": noise(2, 500)})) == []
     assert shared_stretches(shard({"one": noise(1, 20), "two": noise(1, 20)})) == [], "shorter than a stretch"

@@ -66,7 +66,7 @@ def only(kind: str, n: int = 1) -> dict[str, int]:
     return {k: n if k == kind else 0 for k in KINDS}
 
 
-def test_a_release_and_its_copy_hold_the_same(after: After) -> None:
+def test_a_release_and_its_copy_have_no_differences(after: After) -> None:
     found = after.diff()
     assert (found.total, found.proposed_bump(), found.causes, found.files) == (only(""), None, (), ())
     assert found.words().endswith("the two hold the same")

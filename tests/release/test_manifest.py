@@ -1,4 +1,4 @@
-"""The records of lanes and releases: what was built is read and written again byte for byte."""
+"""The records of lanes and releases: reading and writing them again gives byte-for-byte identical files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_field_of_a_manifest_is_a_field_of_its_record(lite: built.Built) -
     assert [r for r in records if _unknown(r)] == []
 
 
-def test_datasets_with_data_and_those_without_are_distinguished(lite: built.Built) -> None:
+def test_datasets_with_data_are_distinguished_from_those_without(lite: built.Built) -> None:
     manifest = read_manifest(lite.release)
     assert sorted(manifest.built) == sorted(built.THREE)
     assert all(one.miniature for one in manifest.built.values())
@@ -87,7 +87,7 @@ def plain(lite: built.Built) -> dict[str, Any]:
     return found
 
 
-def test_what_a_later_version_states_is_kept(lite: built.Built) -> None:
+def test_unknown_fields_of_a_later_version_are_retained(lite: built.Built) -> None:
     found = plain(lite)
     found["attestation"] = {"by": "somebody"}
     found["datasets"]["ctsr"]["stages"] = {"raw": "0a1b"}
@@ -109,9 +109,7 @@ def test_what_a_later_version_states_is_kept(lite: built.Built) -> None:
         ("rule", {"name": "vote", "coverage": 0.5}, "datasets.ctsr.rule.name is missing or of another kind"),
     ],
 )
-def test_a_word_that_is_not_one_of_the_known_is_refused(
-    lite: built.Built, field: str, value: object, message: str
-) -> None:
+def test_an_unknown_status_or_origin_is_refused(lite: built.Built, field: str, value: object, message: str) -> None:
     found = plain(lite)
     found["datasets"]["ctsr"][field] = value
     with pytest.raises(ReadbenchError) as raised:
@@ -153,7 +151,7 @@ def test_receipts_make_the_first_content_final_and_list_further_targets(tmp_path
         receipts(store)
 
 
-def test_words_of_a_status_and_kinds_of_origin() -> None:
+def test_statuses_and_origins() -> None:
     assert [*LaneStatus] == ["ok", "no_data", "failed", "not_selected", "withheld"]
     assert LaneStatus.NOT_SELECTED.words == "not selected"
     assert [*OriginKind] == ["miniature", "download", "mirror"]

@@ -67,7 +67,7 @@ def test_added_rows_move_no_other_row_between_groups() -> None:
     assert len(outgrown) <= len(before) // 10
 
 
-def test_a_page_a_window_but_for_the_smallest() -> None:
+def test_one_page_per_window_except_the_smallest() -> None:
     assert chunking(4 * 256 * 2) == SMALL_PAGES
     assert chunking(4096) == PAGE_A_WINDOW
 

@@ -135,7 +135,7 @@ def test_a_file_that_is_also_missing_from_the_manifest(tampered: Tampered, path:
     assert f"{path}: belongs to every release, but the manifest does not list it" in tampered.problems()
 
 
-def test_data_of_a_dataset_that_the_manifest_does_not_call_built(tampered: Tampered) -> None:
+def test_data_of_a_dataset_that_is_not_built_in_the_manifest(tampered: Tampered) -> None:
     tampered.state(lambda m: m["datasets"]["mit_bih"].update(status="not_selected"))
     assert f"{ANOMALIES}: belongs to no dataset that the manifest calls built" in tampered.problems()
 

@@ -72,7 +72,7 @@ def test_allocate_by_hand() -> None:
     )
 
 
-def test_where_the_floors_do_not_fit_the_largest_classes_get_theirs() -> None:
+def test_if_the_minimums_do_not_fit_the_largest_classes_get_theirs() -> None:
     given_ = allocate({"a": 50, "b": 40, "c": 30}, 20, {"a": 10, "b": 10, "c": 10})
     assert given_ == {"a": 10, "b": 10, "c": 0}
 
@@ -81,7 +81,7 @@ available = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 300), mi
 
 
 @given(available, st.integers(1, 200), st.data())
-def test_allocate_fills_the_cap_and_keeps_floors(given_: dict[str, int], cap: int, data: st.DataObject) -> None:
+def test_allocate_fills_the_cap_and_respects_minimums(given_: dict[str, int], cap: int, data: st.DataObject) -> None:
     floors = {c: data.draw(st.integers(1, 12)) for c in given_}
     drawn = allocate(given_, cap, floors)
     assert drawn.keys() == given_.keys()
@@ -96,7 +96,7 @@ def test_allocate_fills_the_cap_and_keeps_floors(given_: dict[str, int], cap: in
 
 
 @given(available, st.integers(8, 200))
-def test_allocate_is_proportional_to_within_one_where_no_floor_binds(given_: dict[str, int], cap: int) -> None:
+def test_allocate_is_proportional_to_within_one_where_no_minimum_binds(given_: dict[str, int], cap: int) -> None:
     total = sum(given_.values())
     quotas = {c: cap * n / total for c, n in given_.items()}
     if total > cap and min(quotas.values()) >= 1:
@@ -163,7 +163,7 @@ def test_invariants_of_every_composition(table, config: BenchmarkConfig, least: 
         assert result.wanted[level] == normals_wanted(len(anomalies), level)
     drawn = pl.col("outcome").is_in(["query", "corpus"])
     assert found.filter(drawn)["reason"].null_count() == found.filter(drawn).height
-    assert found.filter(~drawn)["reason"].null_count() == 0, "what is in no set has a reason"
+    assert found.filter(~drawn)["reason"].null_count() == 0, "a window that is not selected has a reason"
     for name in set(frame["class_label"]) - {NORMAL} - set(classes(frame, queries)):
         assert name in result.without_query
 
@@ -183,7 +183,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
         assert result.sort("entry_id").equals(whole)
 
 
-def test_the_seed_changes_the_draw_and_not_the_labels_or_sizes() -> None:
+def test_the_seed_changes_the_selection_but_no_label_or_size() -> None:
     frame = many()
     config = BenchmarkConfig(corpus_cap=40, query_cap=10)
     one, other = draw(frame, config), draw(frame, BenchmarkConfig(seed=43, corpus_cap=40, query_cap=10))
@@ -203,7 +203,7 @@ def test_a_larger_cap_only_adds() -> None:
         assert ids(small, outcome) < ids(large, outcome)
 
 
-def test_a_copy_is_drawn_once_and_its_units_are_joined() -> None:
+def test_a_copy_is_selected_once_and_its_units_are_joined() -> None:
     frame = many("a").with_row_index()
     first, second = frame.filter(unit="a0").row(0), frame.filter(unit="a1").row(0)
     copied = frame.with_columns(
@@ -269,7 +269,7 @@ def test_why_a_class_has_no_query() -> None:
     assert Counter(crowded.without_query.values()) == {"the query cap left no room": 4}
 
 
-def test_a_source_split_is_kept_and_a_crossing_unit_goes_to_the_corpus() -> None:
+def test_a_source_split_is_used_and_a_crossing_unit_goes_to_the_corpus() -> None:
     own = DatasetConfig(length=1, native_split=True)
     frame = pl.concat(
         [

@@ -1,4 +1,4 @@
-"""What every test module of a source starts from: the miniature of its ``SOURCE``, and what becomes of it."""
+"""Fixtures for the test module of a source: the miniature of its ``SOURCE``, its recordings, segments and windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CATS: metadata and data held against each other, on the miniature and on small made-up tables."""
+"""CATS: metadata compared with data, on the miniature and on small made-up tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tables(
     inclusive: bool = False,
     change: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
 ) -> Path:
-    """data.csv and metadata.csv; channel i holds 1000 * i + row, so that every value names its place."""
+    """data.csv and metadata.csv; channel i contains 1000 * i + row, so every value identifies its cell."""
     folder.mkdir(parents=True, exist_ok=True)
     row = np.arange(rows)
     y, category = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
@@ -143,7 +143,7 @@ def test_trap_1_affected_is_parsed_and_never_evaluated(tmp_path: Path, cut: dict
     assert not target.exists()
 
 
-def test_trap_2_the_two_tables_are_taken_by_name(tmp_path: Path) -> None:
+def test_trap_2_the_two_tables_are_read_by_column_name(tmp_path: Path) -> None:
     tables(tmp_path / "a")
     (tmp_path / "b").mkdir()
     shutil.copy(tmp_path / "a" / "metadata.csv", tmp_path / "b" / "data.csv")
@@ -179,14 +179,14 @@ def test_trap_5_version_2_is_pinned_by_its_checksum(folder: Path) -> None:
         FileSet("cats", folder, "mirror").check("data.csv", digest)
 
 
-def test_trap_6_y_and_category_are_no_channels(cut: dict[str, Segment]) -> None:
+def test_trap_6_y_and_category_are_not_channels(cut: dict[str, Segment]) -> None:
     for segment in cut.values():
         assert segment.channels == CHANNELS
         assert segment.values.shape[1] == len(CHANNELS) == 17
         assert segment.extras == {}
 
 
-def test_trap_6_columns_are_found_wherever_they_stand(tmp_path: Path) -> None:
+def test_trap_6_columns_are_found_in_any_order(tmp_path: Path) -> None:
     tables(tmp_path / "plain")
     tables(tmp_path / "turned", change=lambda f: f.select(reversed(f.columns)))
     for plain, turned in zip(recordings(tmp_path / "plain"), recordings(tmp_path / "turned"), strict=True):
@@ -203,7 +203,7 @@ def test_trap_7_the_affected_channel_follows_the_root_cause(folder: Path, window
     assert windows.filter(class_label=NORMAL)["rca_target"].null_count() == windows.filter(class_label=NORMAL).height
 
 
-def test_trap_8_commands_that_hold_their_value_are_kept(windows: pl.DataFrame) -> None:
+def test_trap_8_constant_commands_are_retained(windows: pl.DataFrame) -> None:
     masks = [int.from_bytes(bytes.fromhex(m), "little") for m in windows["constant_mask"]]
     assert sum(bool(m >> CHANNELS.index("amud") & 1) for m in masks) > len(masks) / 2
     assert windows["channels"].list.len().unique().to_list() == [17]
@@ -269,7 +269,7 @@ def test_parquet_with_the_time_as_column_or_index_gives_the_same(tmp_path: Path)
             assert one.evidence == other.evidence
 
 
-def test_the_csv_is_read_where_both_forms_are_there(tmp_path: Path) -> None:
+def test_the_csv_is_read_if_both_forms_exist(tmp_path: Path) -> None:
     tables(tmp_path / "deep" / "er")
     (tmp_path / "data.parquet").write_bytes(b"not read")
     located = SOURCE.locate(FileSet("cats", tmp_path, "mirror"), OPTIONS)
@@ -294,7 +294,7 @@ def test_one_table_alone_is_no_data(tmp_path: Path, keep: str, absent: str) -> N
         ((1000, 1300, "bed1", "ced1", 1), "affected 'ced1' is not a list"),
         ((1000, 1300, "bed1", "['ced1']", "x"), "cannot be read"),
         ((1000, 1300, "bed1", "['ced1']", 0), "category 0 is nominal"),
-        ((2400, 2700, "bed1", "['ced1']", 1), "ends after the last of 2,500 rows"),
+        ((2400, 2700, "bed1", "['ced1']", 1), "after the last row of data.csv (2,500 rows)"),
     ],
 )
 def test_malformed_metadata_is_named_by_row(tmp_path: Path, row: Row, why: str) -> None:
@@ -309,7 +309,7 @@ def test_malformed_metadata_is_named_by_row(tmp_path: Path, row: Row, why: str) 
     [
         ("", "has no column 'start_time'"),
         ("start_time,end_time,root_cause,category\n", "has no column 'affected'"),
-        ("start_time,end_time,root_cause,affected,category\n", "holds no anomaly"),
+        ("start_time,end_time,root_cause,affected,category\n", "contains no anomaly"),
         (
             "start_time,end_time,root_cause,affected,category\nmonday,2023-01-01 00:10:00,bed1,['ced1'],1\n",
             "cannot be read",
@@ -334,11 +334,11 @@ def _text_cell(text: str) -> str:
     ("spoil", "why"),
     [
         (lambda t: "", "has no column 'timestamp'"),
-        (lambda t: t.splitlines()[0] + "\n", "holds no row"),
+        (lambda t: t.splitlines()[0] + "\n", "contains no rows"),
         (lambda t: t.replace("cso1", "cso9", 1), "has no column 'cso1'"),
         (_text_cell, "line 8: cannot be read: In CSV column #1: .* invalid value 'abc6.0'"),
         (lambda t: t[: len(t) // 2], r"line 1259: cannot be read: CSV parse error: Expected 20 columns, got 11"),
-        (lambda t: "\n".join(t.splitlines()[:2]) + "\n", "ends after the last of 1 rows"),
+        (lambda t: "\n".join(t.splitlines()[:2]) + "\n", "after the last row of data.csv \\(1 rows\\)"),
         (lambda t: "\n".join(line for i, line in enumerate(t.splitlines()) if i != 50), "row 49: timestamp"),
         (lambda t: t.replace("2023-01-01 00:00:05", "yesterday", 1), "cannot be read"),
     ],

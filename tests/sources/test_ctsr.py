@@ -1,4 +1,4 @@
-"""CTSR: every trap of UCR's TSV files, on the miniature and on the real sets where they are there."""
+"""CTSR: every trap of UCR's TSV files, on the miniature and on the real sets if they are available."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_trap_5_a_series_of_two_steps_is_dropped_and_recorded(folder: Path, wind
     assert kept["AllGestureWiimoteX/TRAIN/2"].evidence.unlabelled == ()
 
 
-def test_trap_6_series_that_are_not_z_normalised_stay_as_they_are(cut: dict[str, Segment]) -> None:
+def test_trap_6_series_that_are_not_z_normalised_are_not_changed(cut: dict[str, Segment]) -> None:
     gesture = np.concatenate([s.values for i, s in cut.items() if i.startswith("GestureMidAirD2")])
     counts = np.concatenate([s.values for i, s in cut.items() if i.startswith("Chinatown")])
     outline = np.concatenate([s.values for i, s in cut.items() if i.startswith("ArrowHead")])
@@ -170,14 +170,14 @@ def test_trap_8_small_classes_have_no_query(windows: pl.DataFrame) -> None:
     assert drawn.filter(outcome="query").height == 20
 
 
-def test_trap_9_columns_are_taken_by_position(tmp_path: Path) -> None:
+def test_trap_9_columns_are_found_by_position(tmp_path: Path) -> None:
     tsv(tmp_path, "1\t1\t2\n1\t1\t3\n")
     labels, values = read_tsv(FileSet("ctsr", tmp_path, "mirror"), "Coffee_TRAIN.tsv")
     assert labels.tolist() == [1, 1]
     assert values.tolist() == [[1, 2], [1, 3]]
 
 
-def test_trap_10_unbalanced_parts_are_kept_as_they_are(windows: pl.DataFrame, drawn: pl.DataFrame) -> None:
+def test_trap_10_unbalanced_parts_are_not_changed(windows: pl.DataFrame, drawn: pl.DataFrame) -> None:
     fungi = windows.filter(pl.col("recording_id").str.starts_with("Fungi/TRAIN"))
     assert fungi["class_label"].n_unique() == fungi.height == 18
     sides = drawn.filter(pl.col("reason").is_null() & pl.col("recording_id").str.starts_with("Chinatown"))
@@ -218,7 +218,7 @@ def test_any_layout_gives_the_same_series(folder: Path, tmp_path: Path) -> None:
     assert there == flat
 
 
-def test_adjusted_sets_strangers_and_second_copies_are_ignored_by_name(tmp_path: Path) -> None:
+def test_adjusted_sets_unknown_sets_and_second_copies_are_ignored_by_name(tmp_path: Path) -> None:
     tsv(tmp_path / "UCR" / "Coffee", "1\t2\n")
     tsv(tmp_path / "copy", "1\t2\n")
     tsv(tmp_path / "UCR" / "Missing_value_and_variable_length_datasets_adjusted" / "PLAID", "1\t2\n", "PLAID_TEST.tsv")
@@ -227,7 +227,7 @@ def test_adjusted_sets_strangers_and_second_copies_are_ignored_by_name(tmp_path:
     assert located.inputs == ("UCR/Coffee/Coffee_TRAIN.tsv",)
     reasons = {Path(n).name: r for n, r in located.ignored.items()}
     assert reasons["PLAID_TEST.tsv"].startswith("the archive's adjusted version")
-    assert reasons["MyOwn_TEST.tsv"].startswith("not one of the wanted sets")
+    assert reasons["MyOwn_TEST.tsv"].startswith("not one of the selected sets")
     assert reasons["Coffee_TRAIN.tsv"] == "second copy of UCR/Coffee/Coffee_TRAIN.tsv"
     assert located.missing[0] == "Coffee_TEST.tsv"
     assert located.missing[1].startswith("127 of 128 sets: ACSF1, Adiac, ")
@@ -250,10 +250,10 @@ def test_the_table_names_the_128_sets() -> None:
         ("1\t2\t3\n1\tabc\t3\n", "line 2, column 2", "'abc' is not a number"),
         ("1\t2\t3\nx\t2\t3\n", "line 2, column 1", "'x' is not a number"),
         ("label\tv0\tv1\n1\t2\t3\n", "line 1, column 1", "'label' is not a number"),
-        ("1\t2\t3\n1\t2\n", "line 2", "has 2 cells where line 1 has 3"),
-        ("1\t2\t3\n1\t2\t3\t4\n", "line 2", "has 4 cells where line 1 has 3"),
+        ("1\t2\t3\n1\t2\n", "line 2", "has 2 cells, but line 1 has 3"),
+        ("1\t2\t3\n1\t2\t3\t4\n", "line 2", "has 4 cells, but line 1 has 3"),
         ("1\t2\t3\n1\t\t3\n", "line 2, column 2", "'' is not a number"),
-        ("1\t2\t3\n\n1\t2\t3\n", "line 2", "has 1 cells where line 1 has 3"),
+        ("1\t2\t3\n\n1\t2\t3\n", "line 2", "has 1 cells, but line 1 has 3"),
         ("1\t2\t3\n1.5\t2\t3\n", "line 2, column 1", "class label 1.5 is not a whole number"),
         ("NaN\t2\t3\n", "line 1, column 1", "class label nan is not a whole number"),
         ("1,2,3\n", "line 1", "is not tab-separated"),
@@ -270,7 +270,7 @@ def test_malformed_cells_are_named_by_line_and_column(tmp_path: Path, text: str 
 
 
 @pytest.mark.parametrize("text", ["", "\n\n"])
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path, text: str) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path, text: str) -> None:
     tsv(tmp_path, text)
     with pytest.raises(BadInput, match=r"Coffee_TRAIN\.tsv: is empty"):
         list(recordings(tmp_path))

@@ -38,7 +38,7 @@ def draw(windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, C
 
 @pytest.fixture(scope="module")
 def unpacked(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The members of the archives, as an unpacked mirror holds them."""
+    """The members of the archives, as in an unpacked mirror."""
     path = tmp_path_factory.mktemp("damadics_unpacked")
     for archive in folder.glob("*.zip"):
         with zipfile.ZipFile(archive) as opened:
@@ -50,7 +50,7 @@ def lines(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text().splitlines()]
 
 
-# What the miniature must contain
+# Contents of the miniature
 
 
 def test_archives_hold_tab_separated_days_of_33_columns(folder: Path, unpacked: Path) -> None:
@@ -73,7 +73,7 @@ def test_days_are_missing_from_the_calendar(made: dict[str, Recording]) -> None:
     assert list(made) == ["27102001", "30102001", "01112001", "09112001", "17112001", "20112001"]
 
 
-def test_every_event_of_the_table_is_there(made: dict[str, Recording]) -> None:
+def test_every_event_of_the_table_is_in_the_miniature(made: dict[str, Recording]) -> None:
     ids = [int(e.event_id) for r in made.values() for e in r.evidence.spans]
     assert sorted(ids) == list(range(1, 20))
 
@@ -179,7 +179,7 @@ def test_fault_numbers_follow_the_later_list() -> None:
     assert "pressure change across the valve" in FAULTS["f17"]
 
 
-def test_event_13_is_open(made: dict[str, Recording], folder: Path) -> None:
+def test_event_13_has_no_end(made: dict[str, Recording], folder: Path) -> None:
     event = next(e for e in made["20112001"].evidence.spans if e.event_id == "13")
     assert event.start + 36_992 == 44_400
     assert event.stop + 36_992 == 86_400
@@ -187,7 +187,7 @@ def test_event_13_is_open(made: dict[str, Recording], folder: Path) -> None:
     event = next(e for e in closed.evidence.spans if e.event_id == "13")
     assert event.stop - event.start == 602
     windows = dict(index(closed).group_by("class_label").len().iter_rows())
-    assert windows[FAULTS["f17"]] == 20 + 19  # event 7, and the windows at least half of which lie in 602 s
+    assert windows[FAULTS["f17"]] == 20 + 19  # event 7, and the windows with at least half of their steps in 602 s
 
 
 def test_end_of_an_event_is_its_last_second_unless_set_otherwise(folder: Path) -> None:
@@ -255,7 +255,7 @@ def test_labels_name_one_actuator_of_three(made: dict[str, Recording]) -> None:
 
 
 def full_shape(days: int, **options: object) -> pl.DataFrame:
-    """Labelled windows of whole days (the four with faults, and others), values thinned to nothing."""
+    """Labelled windows of whole days (the four with faults, and others), without values."""
     names = [*FAULT_DAYS, *(f"{i:02d}112001" for i in range(1, 28) if f"{i:02d}112001" not in FAULT_DAYS)][:days]
     starts = np.arange(0, 86_400 - 255, CONFIG.stride or 1)
     stops = starts + 256
@@ -358,14 +358,14 @@ def day_text(rows: int, first: int = 0) -> list[str]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: [*t[:2], "3\t1", *t[3:]], "line 3: 2 columns, but 33 in the first line"),
-        (lambda t: [line.rsplit("\t", 1)[0] for line in t], "line 1: 10 rows of 32 columns; a row has 33"),
-        (lambda t: [*t[:4], t[4].replace("1.5", "open", 1), *t[5:]], "line 5: 'open' in column 2 is no number"),
+        (lambda t: [*t[:2], "3\t1", *t[3:]], "line 3: has 2 columns, but the first line has 33"),
+        (lambda t: [line.rsplit("\t", 1)[0] for line in t], "line 1: 10 rows of 32 columns; expected 33 columns"),
+        (lambda t: [*t[:4], t[4].replace("1.5", "open", 1), *t[5:]], "line 5: 'open' in column 2 is not a number"),
         (lambda t: [], "line 1: 0 rows"),
-        (lambda t: [*t[:4], t[2], *t[5:]], "line 5: second 2 after 3"),
-        (lambda t: [t[0].replace("0", "-1", 1), *t[1:]], "line 1: second -1 is none of 0 to 86399"),
-        (lambda t: [*t[:9], t[9].replace("9", "9.5", 1)], "line 10: second 9.5 is none of 0 to 86399"),
-        (lambda t: [*t[:9], t[9].replace("9", "NaN", 1)], "line 10: second nan is none of 0 to 86399"),
+        (lambda t: [*t[:4], t[2], *t[5:]], "line 5: second 2 follows 3"),
+        (lambda t: [t[0].replace("0", "-1", 1), *t[1:]], "line 1: second -1 is not in 0 to 86399"),
+        (lambda t: [*t[:9], t[9].replace("9", "9.5", 1)], "line 10: second 9.5 is not in 0 to 86399"),
+        (lambda t: [*t[:9], t[9].replace("9", "NaN", 1)], "line 10: second nan is not in 0 to 86399"),
     ],
 )
 def test_broken_text(tmp_path: Path, change: Callable[[list[str]], list[str]], message: str) -> None:
@@ -376,7 +376,7 @@ def test_broken_text(tmp_path: Path, change: Callable[[list[str]], list[str]], m
     assert str(refused.value).startswith(f"{path}, {message}")
 
 
-def test_gap_in_the_seconds_breaks_the_day(tmp_path: Path) -> None:
+def test_gap_in_the_seconds_splits_the_day(tmp_path: Path) -> None:
     text = day_text(600, 57_000)
     del text[300:310]
     (tmp_path / "30102001.txt").write_text("\n".join(text))

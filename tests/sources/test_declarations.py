@@ -1,4 +1,4 @@
-"""What every source declares, whatever its data are."""
+"""What every source declares, independent of its data."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_dataset_has_a_row_number_of_its_own() -> None:
 
 
 @each_source
-def test_it_says_what_it_is(source: Source) -> None:
+def test_it_describes_itself(source: Source) -> None:
     for text in (source.title, source.domain, source.description, source.evidence, source.unit, source.row_unit):
         assert text.strip()
     assert source.description.rstrip(") ").endswith(".")
@@ -101,7 +101,7 @@ def test_files_have_checksums_or_the_reason_for_none(source: Source) -> None:
 
 
 @each_source
-def test_it_can_be_had_somehow(source: Source) -> None:
+def test_it_can_be_downloaded_or_has_instructions(source: Source) -> None:
     assert source.remote or source.manual
 
 
@@ -138,7 +138,7 @@ def test_the_printed_rows_are_those_of_the_paper() -> None:
     assert {name: astuple(row) for name, row in declared.items() if row is not None} == PRINTED_ROWS
 
 
-def test_the_dataset_in_the_place_of_the_unknown_one_says_that_it_is_our_choice() -> None:
+def test_the_substitute_for_the_unknown_dataset_is_marked_as_our_choice() -> None:
     assert sources.get("cats").own_choice
 
 
@@ -190,7 +190,7 @@ def test_every_option_has_a_provenance_a_description_and_the_mark_of_its_source(
 def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_no_other(
     source: Source, tmp_path: Path
 ) -> None:
-    """Else a changed option would leave recordings that are not what it asks for, or read again for nothing."""
+    """Otherwise a changed option would leave outdated recordings, or read the originals again for nothing."""
     used: set[str] = set()
 
     class Watched:
@@ -206,13 +206,13 @@ def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_n
 
 
 @each_source
-def test_a_miniature_is_there(source: Source) -> None:
+def test_every_source_has_a_miniature(source: Source) -> None:
     write = sources.miniature(source.name)
     assert list(inspect.signature(write).parameters) == ["folder", "seed"]
 
 
 @each_source
-def test_its_module_opens_with_what_it_is(source: Source) -> None:
+def test_its_module_starts_with_a_description(source: Source) -> None:
     for module in sources.module_names(source.name):
         path = REPO / f"{module.replace('.', '/')}.py"
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
@@ -231,7 +231,7 @@ def test_no_printed_number_enters_sampling(module: object) -> None:
     assert not sizes & numbers
 
 
-def test_sampling_sees_no_source() -> None:
+def test_sampling_does_not_import_sources() -> None:
     parameters = {p.annotation for f in (sampling.compose, split.split_units) for p in _parameters(f)}
     assert not any("Source" in str(annotation) for annotation in parameters)
     assert "printed" not in {*DatasetConfig.model_fields, *BenchmarkConfig.model_fields}
@@ -243,7 +243,7 @@ def _parameters(function: object) -> list[inspect.Parameter]:
 
 @each_source
 def test_a_source_reads_no_printed_number(source: Source) -> None:
-    """``Printed`` is only ever built for the declaration; nothing in the module looks into it."""
+    """``Printed`` is only constructed for the declaration; nothing in the module reads it."""
     path = REPO / "sources" / f"{source.name}.py"
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "printed"]
@@ -252,7 +252,7 @@ def test_a_source_reads_no_printed_number(source: Source) -> None:
 @pytest.mark.parametrize("name", FOLLOWING)
 @pytest.mark.parametrize("share", [0.5, 1.5])
 def test_units_share_no_row_and_have_faults_at_another_window_length(name: str, share: float, tmp_path: Path) -> None:
-    """What a source derives from the window length (margins, reaches, placements) follows it."""
+    """Options that a source derives from the window length (margins, reaches, positions) follow it."""
     source = sources.get(name)
     assert source.config.length is not None
     bench = Workbench(source).with_length(int(source.config.length * share))

@@ -1,4 +1,4 @@
-"""Exathlon: every trap of its sheet, on the miniature, on files made here, and on the real slice."""
+"""Exathlon: every documented trap, on the miniature, on files made here, and on some real traces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def csv_of(folder: Path, trace: str) -> pd.DataFrame:
 
 
 def trace_text(seconds: Sequence[int] | range, drop: str = "", value: object = None) -> list[str]:
-    """Lines of a trace: one ramp a metric over the given seconds after ``T0``."""
+    """Lines of a trace: one ramp per metric over the given seconds after ``T0``."""
     names = ["t", *(c for c in CHANNELS if c != drop)]
     lines = [",".join(names)]
     for i, second in enumerate(seconds):
@@ -152,7 +152,7 @@ def test_same_seed_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
         assert file.read_bytes() == (tmp_path / file.relative_to(folder)).read_bytes()
 
 
-# Traps, numbered as in the sheet
+# Traps, numbered as documented
 
 
 def test_trap_1_duplicates_and_gaps_become_whole_seconds(folder: Path, made: dict[str, Recording]) -> None:
@@ -352,15 +352,15 @@ def test_original_rows_reproduce_the_window_values(
         np.testing.assert_array_equal(again, values)
 
 
-def test_normal_windows_of_undisturbed_traces_lie_end_to_end(windows: pl.DataFrame) -> None:
+def test_normal_windows_of_undisturbed_traces_are_consecutive(windows: pl.DataFrame) -> None:
     starts = windows.filter(pl.col("recording_id") == "7_0_50000_58")["start"]
     assert starts.to_list() == list(range(0, 2300 - 255, 256))
 
 
-# Files that are not there
+# Missing files
 
 
-def test_partial_data_says_what_is_missing(folder: Path, tmp_path: Path) -> None:
+def test_partial_data_lists_what_is_missing(folder: Path, tmp_path: Path) -> None:
     found = located(folder)
     assert found.missing == ("75 of the 93 traces (20 of them disturbed)",)
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
@@ -408,7 +408,7 @@ def test_split_archive_with_a_missing_part(folder: Path, tmp_path: Path) -> None
     for part in folder.rglob("4_0_100000_32.z*"):
         shutil.copy(part, tmp_path)
     (tmp_path / "4_0_100000_32.z02").unlink()
-    assert "4_0_100000_32.zip: is the last of 3 parts, and 4_0_100000_32.z02 is missing" in broken(tmp_path)
+    assert "4_0_100000_32.zip: is the last of 3 parts and 4_0_100000_32.z02 is missing" in broken(tmp_path)
     (tmp_path / "4_0_100000_32.zip").unlink()
     put(tmp_path, "1_0_10000_17", trace_text(range(300)))
     found = located(tmp_path)
@@ -448,21 +448,21 @@ def test_zip_without_a_csv(tmp_path: Path) -> None:
     file = tmp_path / "1_0_10000_17.zip"
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("readme.txt", "no table")
-    assert "it holds 0 CSV files, not one" in broken(tmp_path)
+    assert "it contains 0 CSV files, expected 1" in broken(tmp_path)
 
 
 def test_csv_with_a_missing_metric(tmp_path: Path) -> None:
     put(tmp_path, "1_0_10000_17", trace_text(range(300), drop="node7_MEM_memfree"))
-    assert "misses the metric node7_MEM_memfree (51 columns)" in broken(tmp_path)
+    assert "is missing the metric node7_MEM_memfree (51 columns)" in broken(tmp_path)
 
 
-def test_csv_with_a_text_cell_a_short_row_or_a_strange_clock(tmp_path: Path) -> None:
+def test_csv_with_a_text_cell_a_short_row_or_an_invalid_clock(tmp_path: Path) -> None:
     lines = trace_text(range(300))
     for number, line, reason in (
         (8, lines[8].replace(",", ",high,", 1).rsplit(",", 1)[0], "row 7: is not an Exathlon CSV"),
         (9, lines[9][:40], "row 8: is not an Exathlon CSV"),
         (1, lines[1].replace(str(T0), "noon", 1), "'noon' is not a Unix second"),
-        (20, lines[20].replace(str(T0 + 19), str(T0 + 3), 1), "row 19: time goes back"),
+        (20, lines[20].replace(str(T0 + 19), str(T0 + 3), 1), "row 19: time goes backwards"),
     ):
         put(tmp_path, "1_0_10000_17", [*lines[:number], line, *lines[number + 1 :]])
         assert reason in broken(tmp_path)
@@ -472,9 +472,9 @@ def test_empty_csv_header_only_and_no_t(tmp_path: Path) -> None:
     put(tmp_path, "1_0_10000_17", [])
     assert "is empty" in broken(tmp_path)
     put(tmp_path, "1_0_10000_17", trace_text([]))
-    assert "holds no row" in broken(tmp_path)
+    assert "contains no rows" in broken(tmp_path)
     put(tmp_path, "1_0_10000_17", [line.split(",", 1)[1] for line in trace_text(range(5))])
-    assert "its first column is" in broken(tmp_path)
+    assert "as first column, not t" in broken(tmp_path)
 
 
 def test_one_row_gives_no_window(tmp_path: Path) -> None:
@@ -508,7 +508,7 @@ def test_malformed_ground_truth(tmp_path: Path, line: str, reason: str) -> None:
 def test_ground_truth_with_a_missing_column_or_no_zip(tmp_path: Path) -> None:
     put(tmp_path, "1_4_1000_1", trace_text(range(600)))
     truth(tmp_path, head=HEAD.replace("root_cause_end", "end"))
-    assert "misses the column root_cause_end" in broken(tmp_path)
+    assert "is missing the column root_cause_end" in broken(tmp_path)
     (tmp_path / "data/raw/ground_truth.zip").write_bytes(b"nothing")
     assert "ground_truth.zip: is not a readable zip archive" in broken(tmp_path)
 

@@ -1,4 +1,4 @@
-"""HAI 21.03: every trap of its sheet, on the miniature and on files made here."""
+"""HAI 21.03: every documented trap, on the miniature and on files made here."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def manual() -> dict[str, dict[str, str]]:
 
 
 def rows(count: int = 900, attack: tuple[int, int] | None = None, start: str = "2020-07-07T15:30:00") -> pd.DataFrame:
-    """A valid 21.03 table: one slow ramp a channel, an attack in some rows."""
+    """A valid 21.03 table: one slow ramp per channel, an attack in some rows."""
     times = np.datetime64(start, "s") + np.arange(count)
     data: dict[str, object] = {"time": [str(t).replace("T", " ") for t in times]}
     for i, name in enumerate(CHANNELS):
@@ -180,12 +180,12 @@ def test_trap_1_train_has_no_fault_so_attacks_are_split(windows: pl.DataFrame) -
     assert drawn.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
 
 
-def test_trap_2_rows_are_what_is_in_the_files(made: dict[str, Recording]) -> None:
+def test_trap_2_row_counts_are_those_of_the_files(made: dict[str, Recording]) -> None:
     for name, (_, count) in TRAIN.items():
         assert sum(r.steps for key, r in made.items() if key.split(" ")[0] == name) == count
 
 
-def test_trap_3_a_missing_second_breaks_the_recording(made: dict[str, Recording], windows: pl.DataFrame) -> None:
+def test_trap_3_a_missing_second_splits_the_recording(made: dict[str, Recording], windows: pl.DataFrame) -> None:
     assert [(k, r.first_row) for k, r in made.items() if "part" in k] == [
         ("train2 part 2", 2600),
         ("test2 part 2", 900),
@@ -227,14 +227,14 @@ def test_trap_6_times_are_the_naive_times_of_the_file(folder: Path, windows: pl.
     assert row["time_stop"].replace("T", " ") == table["time"][row["row_stop"]]
 
 
-def test_trap_8_constant_switches_stay(cut: dict[str, Segment]) -> None:
+def test_trap_8_constant_switches_are_retained(cut: dict[str, Segment]) -> None:
     segment = cut["train1"]
     assert segment.channels == CHANNELS
     constant = (segment.values == segment.values[0]).all(axis=0)
     assert {c for c, same in zip(CHANNELS, constant, strict=True) if same} >= {"P1_STSP", "P2_Emerg", "P2_OnOff"}
 
 
-def test_near_attacks_share_a_unit_and_borders_lie_midway(made: dict[str, Recording]) -> None:
+def test_near_attacks_share_a_unit_and_borders_are_midway(made: dict[str, Recording]) -> None:
     units = [r.unit for key, r in made.items() if key.startswith("test")]
     names = [name for unit in units if isinstance(unit, UnitSpans) for name in unit.names]
     assert "A204+A205" in names
@@ -262,7 +262,7 @@ def test_short_attacks_win_their_windows(windows: pl.DataFrame) -> None:
     assert len(shortest) >= 7
 
 
-def test_normal_windows_of_train_lie_end_to_end(windows: pl.DataFrame, folder: Path) -> None:
+def test_normal_windows_of_train_are_consecutive(windows: pl.DataFrame, folder: Path) -> None:
     starts = windows.filter(pl.col("recording_id") == "train1")["row_start"]
     assert starts.to_list() == list(range(0, 7000 - 255, 256))
     finer = index(segments(folder, normal_stride=128)).filter(pl.col("recording_id") == "train1")
@@ -291,7 +291,7 @@ def test_missing_values_are_filled_forward(tmp_path: Path) -> None:
     assert set(values[99:105]) == {values[99]}
 
 
-# Files that are not there, or not of this version
+# Files that are missing or of another version
 
 
 def test_trap_5_header_of_another_version_is_refused(folder: Path, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_trap_5_header_of_another_version_is_refused(folder: Path, tmp_path: Pat
         located(tmp_path)
 
 
-def test_the_manuals_timetable_serves_where_the_files_bring_none(tmp_path: Path) -> None:
+def test_the_manuals_timetable_is_used_if_the_files_have_none(tmp_path: Path) -> None:
     data = rows(2000, start="2020-07-07T15:20:00", attack=(911, 1103))
     with pytest.raises(BadInput, match="attack A102 of the timetable"):
         segments(put(tmp_path, data))
@@ -349,7 +349,7 @@ def test_real_header_is_ours(realdata: Callable[[str], Path]) -> None:
 
 def test_csv_with_a_missing_column(tmp_path: Path) -> None:
     put(tmp_path, rows().drop(columns="P3_LIT01"))
-    assert "test1.csv.gz: misses the column P3_LIT01 (83 columns instead of 84)" in broken(tmp_path)
+    assert "test1.csv.gz: is missing the column P3_LIT01 (83 columns instead of 84)" in broken(tmp_path)
 
 
 def test_csv_with_columns_in_another_order(tmp_path: Path) -> None:
@@ -372,7 +372,7 @@ def test_empty_file_and_header_without_rows(tmp_path: Path) -> None:
     put(tmp_path, b"")
     assert "is empty" in broken(tmp_path)
     put(tmp_path, (",".join(HEADER) + "\n").encode())
-    assert "holds no row" in broken(tmp_path)
+    assert "contains no rows" in broken(tmp_path)
 
 
 def test_text_cell_names_the_row(tmp_path: Path) -> None:
@@ -393,23 +393,23 @@ def test_time_that_goes_back(tmp_path: Path) -> None:
     data = rows()
     data.loc[6, "time"] = data.loc[4, "time"]
     put(tmp_path, data)
-    assert "row 6: time does not advance" in broken(tmp_path)
+    assert "row 6: time repeats or goes backwards" in broken(tmp_path)
 
 
-def test_attack_that_no_timetable_names(tmp_path: Path) -> None:
+def test_attack_without_a_timetable_entry(tmp_path: Path) -> None:
     put(tmp_path, rows(attack=(311, 411)))
     plan(tmp_path, "A101,test1,2020-07-07 18:35,100,P1-PC,P1_B2016")
-    assert "row 311: an attack starts at 2020-07-07T15:35:11 that no timetable names" in broken(tmp_path)
+    assert "row 311: no timetable entry for the attack starting at 2020-07-07T15:35:11" in broken(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("A101,test1,yesterday,100,P1-PC,P1_B2016", "row 0: 'yesterday' is not a time"),
+        ("A101,test1,yesterday,100,P1-PC,P1_B2016", "row 0: start 'yesterday' is not a time"),
         ("A101,test1,2020-07-07 15:35,100,P9-XX,P1_B2016", "row 0: control loop 'P9-XX' is not one of P1-PC"),
-        ("A101,test1,2020-07-07 15:35,100,P1-PC,P1_NONE", "row 0: target point P1_NONE is no column"),
+        ("A101,test1,2020-07-07 15:35,100,P1-PC,P1_NONE", "row 0: target point P1_NONE is not a column"),
         ("A101,test1,2020-07-07 15:35,100,P1-PC,", "row 0: target point (none)"),
-        ("A101,test1", "row 0: '' is not a time"),
+        ("A101,test1", "row 0: start '' is not a time"),
     ],
 )
 def test_malformed_timetable(tmp_path: Path, line: str, reason: str) -> None:
@@ -420,7 +420,7 @@ def test_malformed_timetable(tmp_path: Path, line: str, reason: str) -> None:
 def test_timetable_without_a_column(tmp_path: Path) -> None:
     put(tmp_path, rows(attack=(311, 411)))
     (tmp_path / "attack_timetable.csv").write_text("attack_id,file\n")
-    assert "misses the column start, seconds, controllers, points" in broken(tmp_path)
+    assert "is missing the column start, seconds, controllers, points" in broken(tmp_path)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -27,7 +27,7 @@ recordings, index, draw = BENCH.by_id, BENCH.indexed, BENCH.drawn
 
 
 def decode_212(data: bytes) -> np.ndarray:
-    """Format 212 as its description says, sample pair by sample pair: int [T][2]."""
+    """Decode format 212 as documented, sample pair by sample pair: int [T][2]."""
     raw = np.frombuffer(data, np.uint8).reshape(-1, 3).astype(int)
     first = raw[:, 0] | (raw[:, 1] & 0x0F) << 8
     second = raw[:, 2] | (raw[:, 1] >> 4) << 8
@@ -45,7 +45,7 @@ def real(real_folder: Path) -> dict[str, tuple[Recording, pl.DataFrame]]:
     return {name: (r, index(r)) for name, r in recordings(real_folder).items()}
 
 
-# What the miniature must contain
+# Contents of the miniature
 
 
 def test_same_seed_writes_the_same_bytes(folder: Path, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_miniature_shows_every_defect(folder: Path, made: dict[str, Recording], 
     assert "ambiguous" in windows["reason"].to_list()
 
 
-def test_checksum_list_names_files_that_are_not_there(folder: Path) -> None:
+def test_checksum_list_names_missing_files(folder: Path) -> None:
     listed = dict(line.split()[::-1] for line in (folder / "SHA256SUMS.txt").read_text().splitlines())
     assert "102-0.atr" in listed
     assert not (folder / "102-0.atr").exists()
@@ -162,7 +162,7 @@ def test_header_with_changed_line_ends_reads_the_same(folder: Path, tmp_path: Pa
     np.testing.assert_array_equal(recordings(tmp_path)["100"].values, made["100"].values)
 
 
-def test_file_102_0_atr_and_extracts_are_no_records(folder: Path, tmp_path: Path) -> None:
+def test_file_102_0_atr_and_extracts_are_not_records(folder: Path, tmp_path: Path) -> None:
     for part in ("hea", "dat", "atr"):
         shutil.copy(folder / f"102.{part}", tmp_path)
         shutil.copy(folder / f"102.{part}", tmp_path / f"x_108.{part}")
@@ -173,7 +173,7 @@ def test_file_102_0_atr_and_extracts_are_no_records(folder: Path, tmp_path: Path
     assert len(located.missing) == 47
 
 
-def test_first_annotation_is_no_beat_and_may_be_at_sample_0(made: dict[str, Recording], folder: Path) -> None:
+def test_first_annotation_is_not_a_beat_and_may_be_at_sample_0(made: dict[str, Recording], folder: Path) -> None:
     first = int.from_bytes((folder / "220.atr").read_bytes()[:2], "little")
     assert (first >> 10, first & 1023) == (miniature.CODES["+"], 0)
     for recording in made.values():
@@ -181,7 +181,7 @@ def test_first_annotation_is_no_beat_and_may_be_at_sample_0(made: dict[str, Reco
     assert made["106"].evidence.spans[0].start > 83
 
 
-def test_s_and_f_lie_in_few_subjects_and_still_have_queries(windows: pl.DataFrame) -> None:
+def test_s_and_f_are_in_few_subjects_and_still_have_queries(windows: pl.DataFrame) -> None:
     drawn, corpus, queries = draw(windows, BenchmarkConfig())
     assert corpus["F"] > 0
     assert queries["F"] > 0
@@ -193,14 +193,14 @@ def test_unknown_age_reaches_no_entry(made: dict[str, Recording], folder: Path) 
     assert all(r.extras == {} for r in made.values())
 
 
-def test_beat_votes_where_its_r_peak_lies(made: dict[str, Recording]) -> None:
+def test_beat_votes_where_its_r_peak_is(made: dict[str, Recording]) -> None:
     frame = index(made["119"])
     peaks = np.array([s.start for s in made["119"].evidence.spans])
     for start, stop, votes in frame.select("start", "stop", "votes").iter_rows():
         assert sum(v["count"] for v in votes) == ((peaks >= start) & (peaks < stop)).sum()
 
 
-def test_records_201_and_202_are_one_subject(made: dict[str, Recording], windows: pl.DataFrame) -> None:
+def test_records_201_and_202_come_from_the_same_subject(made: dict[str, Recording], windows: pl.DataFrame) -> None:
     assert made["201"].unit == made["202"].unit == "subject-201"
     drawn, _, _ = draw(windows, BenchmarkConfig())
     assert drawn.windows.group_by("unit").agg(pl.col("side").n_unique())["side"].max() == 1
@@ -246,7 +246,7 @@ def test_real_values_derived_again_from_the_bytes(
         row = frame.row(700, named=True)
         again = ((stored[row["context_start"] : row["context_stop"]] - 1024) / 200).astype(np.float32)
         np.testing.assert_array_equal(recording.values[row["start"] : row["stop"]], again)
-    # Read off the header of record 100: initial values 995 and 1011.
+    # From the header of record 100: initial values 995 and 1011.
     assert real["100"][0].values[0].tolist() == [np.float32(-0.145), np.float32(-0.065)]
 
 
@@ -278,7 +278,7 @@ def test_sizes_move_with_the_source(real: dict[str, tuple[Recording, pl.DataFram
 
 @pytest.fixture
 def one(folder: Path, tmp_path: Path) -> Path:
-    """A folder with record 100 alone."""
+    """A folder with only record 100."""
     for part in ("hea", "dat", "atr"):
         shutil.copy(folder / f"100.{part}", tmp_path)
     return tmp_path
@@ -311,7 +311,7 @@ def test_altered_dat(one: Path) -> None:
 def test_atr_that_points_past_the_end(one: Path) -> None:
     marks = [(100, "N", ""), (32_400, "N", "")]
     (one / "100.atr").write_bytes(miniature.pack_annotations(marks))
-    with pytest.raises(BadInput, match=r"100\.atr, annotation 2: points at sample 32400 of a record of 32400"):
+    with pytest.raises(BadInput, match=r"100\.atr, annotation 2: is at sample 32400, but the record has 32400 samples"):
         recordings(one)
 
 
@@ -332,7 +332,8 @@ def test_atr_of_noise(one: Path) -> None:
 def test_symbol_outside_the_vocabulary(one: Path) -> None:
     word = (25 << 10 | 100).to_bytes(2, "little")  # code 25: bundle branch block beat, not used in this database
     (one / "100.atr").write_bytes(word + b"\0\0")
-    with pytest.raises(BadInput, match=r"100\.atr, annotation 1: symbol 'B' is not in the vocabulary"):
+    message = r"100\.atr, annotation 1: symbol 'B' is not one of the known annotation symbols"
+    with pytest.raises(BadInput, match=message):
         recordings(one)
 
 
@@ -357,7 +358,7 @@ def test_wrong_header(one: Path, old: bytes, new: bytes) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00garbage", b"# only a comment\r\n"])
-def test_header_that_is_none(one: Path, content: bytes) -> None:
+def test_file_that_is_not_a_header(one: Path, content: bytes) -> None:
     (one / "100.hea").write_bytes(content)
     with pytest.raises(BadInput, match=r"100\.hea, line 1"):
         recordings(one)
@@ -375,7 +376,7 @@ def test_record_of_one_sample_has_no_window(one: Path) -> None:
 
 
 def test_invalid_samples_are_missing_and_filled(one: Path) -> None:
-    """-2048 means 'no sample' in format 212; a record of nothing else becomes zeros and says so."""
+    """-2048 means 'no sample' in format 212; a record with nothing else becomes zeros, which are counted as filled."""
     steps = 512
     (one / "100.dat").write_bytes(miniature.pack_212(np.full((steps, 2), -2048)))
     signals = b"".join(b"100.dat 212 200 11 1024 -2048 0 0 %s\r\n" % lead for lead in (b"MLII", b"V5"))
@@ -391,7 +392,7 @@ def test_a_record_without_its_annotations_is_ignored_with_the_reason(one: Path, 
         shutil.copy(folder / f"103.{part}", one)
     located = SOURCE.locate(FileSet("mit_bih", one, "mirror"), {})
     assert located.inputs == ("100.hea", "100.dat", "100.atr")
-    assert located.ignored["103.hea"] == "its .atr file is not beside it"
+    assert located.ignored["103.hea"] == "its .atr file is not in the same folder"
 
 
 def test_a_second_copy_of_a_record_is_ignored(one: Path) -> None:

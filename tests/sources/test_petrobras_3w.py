@@ -1,4 +1,4 @@
-"""Petrobras 3W: every trap of its sheet, on the miniature, on files made here, and on the real instances."""
+"""Petrobras 3W: every documented trap, on the miniature, on files made here, and on the real instances."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_dataset_ini_with_escaped_percent_sign(folder: Path) -> None:
     assert ini["PARQUET_FILE_PROPERTIES"]["ABER-CKP"].endswith("[%]")
     assert ini["EVENTS"]["TRANSIENT_OFFSET"] == "100"
     found = located(folder)
-    assert found.ignored["dataset/dataset.ini"] == "metadata of the dataset, no values"
+    assert found.ignored["dataset/dataset.ini"] == "metadata of the dataset without values"
 
 
 # The miniature is in the true format
@@ -134,7 +134,7 @@ def test_every_stage_of_the_miniature_is_drawn(windows: pl.DataFrame) -> None:
     assert result.without_query == {"Flow Instability": "all its windows are in corpus units"}
 
 
-# Traps, numbered as in the sheet
+# Traps, numbered as documented
 
 
 def test_trap_1_absent_sensor_is_a_null_column_and_is_removed(
@@ -242,7 +242,7 @@ def test_trap_8_the_same_event_has_another_name_an_hour_later(
     np.testing.assert_allclose(theirs.values, ours.values[3600:], rtol=1e-6)
 
 
-def test_trap_8_another_copy_of_a_folder_is_left_out_whole(tmp_path: Path) -> None:
+def test_trap_8_another_copy_of_a_folder_is_left_out_as_a_whole(tmp_path: Path) -> None:
     for root in ("1.0.0/data", "1.1.1/data"):
         put_csv(tmp_path, csv_lines(), f"{root}/2/WELL-00003_20180206182917.csv")
     put_csv(tmp_path, csv_lines(), "1.1.1/data/2/WELL-00003_20180206180000.csv")
@@ -285,7 +285,7 @@ def test_trap_12_a_transient_shorter_than_a_window_and_a_steady_run_of_139(
     runs = [(s.code, s.stop - s.start) for s in new[key].evidence.spans]
     assert runs == [("0", 1200), ("106", 200), ("6", 139)]
     rows = index(cut[key])
-    # Rows 4,608 to 4,863 hold 192 normal, 64 transient; the next whole window 136 transient and 120 steady.
+    # Rows 4,608 to 4,863: 192 normal, 64 transient; the next complete window: 136 transient and 120 steady.
     last = rows.row(-1, named=True)
     assert (last["row_start"], last["row_stop"]) == (4864, 5120)
     assert last["class_label"] == "Quick Restriction in PCK"
@@ -366,7 +366,7 @@ def test_a_class_in_one_well_goes_to_the_corpus(windows: pl.DataFrame) -> None:
     assert drawn.filter(pl.col("class_label") == "Flow Instability")["outcome"].unique().to_list() == ["corpus"]
 
 
-def test_extras_and_ids_do_not_tell_the_class(windows: pl.DataFrame) -> None:
+def test_extras_and_ids_do_not_reveal_the_class(windows: pl.DataFrame) -> None:
     assert windows["extras"].unique().to_list() == ["{}"]
 
 
@@ -390,7 +390,7 @@ def test_original_rows_reproduce_the_window_values(
         np.testing.assert_array_equal(again, segment.values[row["start"] : row["stop"]])
 
 
-def test_a_jump_of_the_clock_breaks_an_instance(tmp_path: Path) -> None:
+def test_a_jump_of_the_clock_splits_an_instance(tmp_path: Path) -> None:
     data = frame()
     data.index = pd.DatetimeIndex([*data.index[:250], *(data.index[250:] + pd.Timedelta("10s"))], name="timestamp")
     parts = list(recordings(put(tmp_path, data)))
@@ -417,22 +417,22 @@ def test_a_code_outside_the_vocabulary_names_file_and_row(tmp_path: Path, code: 
     codes = [3] * 600
     codes[17] = code
     text = broken(put(tmp_path, frame(codes=codes)))
-    assert f"WELL-00001_20170101000000.parquet, row 17: class code {code} is not in the vocabulary" in text
+    assert f"WELL-00001_20170101000000.parquet, row 17: class code {code} is not one of the known codes" in text
 
 
 @pytest.mark.parametrize("name", ["P-TPT", "class"])
 def test_parquet_with_a_missing_column(tmp_path: Path, name: str) -> None:
-    assert f"misses the column {name} (it has" in broken(put(tmp_path, frame().drop(columns=name)))
+    assert f"is missing the column {name} (it has" in broken(put(tmp_path, frame().drop(columns=name)))
 
 
 def test_parquet_with_text_in_a_sensor(tmp_path: Path) -> None:
-    assert "column P-TPT holds" in broken(put(tmp_path, frame(**{"P-TPT": ["high"] * 600})))
+    assert "column P-TPT contains" in broken(put(tmp_path, frame(**{"P-TPT": ["high"] * 600})))
 
 
 def test_parquet_with_text_for_a_clock(tmp_path: Path) -> None:
     data = frame()
     data.index = pd.Index([str(t) for t in data.index], name="timestamp")
-    assert "column timestamp holds" in broken(put(tmp_path, data))
+    assert "column timestamp contains" in broken(put(tmp_path, data))
 
 
 @pytest.mark.parametrize("keep", [0, 3, 4000])
@@ -443,7 +443,7 @@ def test_truncated_parquet(tmp_path: Path, keep: int) -> None:
 
 
 def test_parquet_without_rows(tmp_path: Path) -> None:
-    assert "holds no row" in broken(put(tmp_path, frame().iloc[:0]))
+    assert "contains no rows" in broken(put(tmp_path, frame().iloc[:0]))
 
 
 def test_parquet_whose_clock_goes_back_or_is_missing(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_parquet_whose_clock_goes_back_or_is_missing(tmp_path: Path) -> None:
     times = list(data.index)
     times[5] = times[3]
     data.index = pd.DatetimeIndex(times, name="timestamp")
-    assert "row 5: time does not advance (2017-01-01T00:00:03" in broken(put(tmp_path, data))
+    assert "row 5: time repeats or goes backwards (2017-01-01T00:00:03" in broken(put(tmp_path, data))
     times[5] = pd.NaT
     data.index = pd.DatetimeIndex(times, name="timestamp")
     assert "row 5: has no timestamp" in broken(put(tmp_path, data))
@@ -490,15 +490,15 @@ def test_csv_cut_in_the_middle_of_a_row(tmp_path: Path) -> None:
 def test_csv_without_a_column_empty_or_with_a_header_only(tmp_path: Path) -> None:
     lines = csv_lines()
     lines[0] = lines[0].replace("QGL", "flow")
-    assert "misses the column QGL (it has 10 columns)" in broken(put_csv(tmp_path, lines))
+    assert "is missing the column QGL (it has 10 columns)" in broken(put_csv(tmp_path, lines))
     assert "(it is empty)" in broken(put_csv(tmp_path, []))
-    assert "holds no row" in broken(put_csv(tmp_path, [*csv_lines()[:1], ""]))
+    assert "contains no rows" in broken(put_csv(tmp_path, [*csv_lines()[:1], ""]))
 
 
-def test_csv_with_a_strange_code_or_half_a_code(tmp_path: Path) -> None:
+def test_csv_with_an_unknown_code_or_half_a_code(tmp_path: Path) -> None:
     lines = csv_lines()
     lines[20] = lines[20][:-1] + "1.5"
-    assert "row 19: class code 1.5 is not in the vocabulary" in broken(put_csv(tmp_path, lines))
+    assert "row 19: class code 1.5 is not one of the known codes" in broken(put_csv(tmp_path, lines))
 
 
 def test_nothing_usable_is_no_data_with_a_reason(tmp_path: Path, folder: Path) -> None:
@@ -514,7 +514,7 @@ def test_nothing_usable_is_no_data_with_a_reason(tmp_path: Path, folder: Path) -
         located(tmp_path, version="3.0")
 
 
-def test_files_that_are_no_instances_are_listed(tmp_path: Path) -> None:
+def test_files_that_are_not_instances_are_listed(tmp_path: Path) -> None:
     put(tmp_path, frame())
     put(tmp_path, frame(), "dataset/3/summary.parquet")
     found = located(tmp_path)

@@ -1,4 +1,4 @@
-"""RCAEval RE1: cases in both layouts, two windows a fault, and every trap of its sheet."""
+"""RCAEval RE1: cases in both layouts, two windows per fault, and every documented trap."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_trap_4_columns_are_the_union_and_absent_ones_are_counted(tmp_path: Path
     assert index(cut)["filled_fraction"].unique().to_list() == [pytest.approx(1 / 3)]
 
 
-def test_trap_4_lengths_that_tell_the_fault_do_not_reach_a_window(folder: Path, windows: pl.DataFrame) -> None:
+def test_trap_4_lengths_that_reveal_the_fault_do_not_reach_a_window(folder: Path, windows: pl.DataFrame) -> None:
     lines = {t.parents[1].name: len(t.read_text().splitlines()) for t in folder.glob("RE1-OB/adservice_*/1/data.csv")}
     assert (lines["adservice_cpu"], lines["adservice_delay"], lines["adservice_loss"]) == (4202, 721, 721)
     assert set(windows["stop"] - windows["start"]) == {256}
@@ -191,7 +191,7 @@ def test_trap_5_other_suites_and_wrong_fault_codes_are_left_out_by_name(folder: 
     case(tmp_path)
     case(tmp_path, "RE1-TT/ts-route-service_f6/1")
     assert (
-        "the fault 'f6', which is none of cpu, mem, disk, delay, loss"
+        "the fault 'f6', which is not one of cpu, mem, disk, delay, loss"
         in located(tmp_path).ignored["RE1-TT/ts-route-service_f6/1/data.csv"]
     )
 
@@ -261,7 +261,7 @@ def test_a_copy_of_a_case_is_read_once(tmp_path: Path) -> None:
     }
 
 
-def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path, folder: Path) -> None:
     assert located(folder).missing == tuple(
         f"{n} of 125 cases of RE1-{s}" for s, n in (("OB", 90), ("SS", 105), ("TT", 105))
     )
@@ -270,7 +270,7 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
     shutil.copy(tmp_path / "RE1-OB/cartservice_cpu/1/data.csv", tmp_path / "RE1-OB/cartservice_mem/1/data.csv")
     (tmp_path / "data.csv").write_text("time,a\n")
     assert located(tmp_path).ignored == {
-        "RE1-OB/cartservice_mem/1/data.csv": "no inject_time.txt beside it",
+        "RE1-OB/cartservice_mem/1/data.csv": "no inject_time.txt in the same folder",
         "data.csv": "not below a folder of RE1-OB, RE1-SS or RE1-TT",
     }
     (tmp_path / "RE1-OB/cartservice_cpu/1/inject_time.txt").unlink()
@@ -278,7 +278,7 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
         located(tmp_path)
 
 
-def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_is_not_unpacked_is_reported(tmp_path: Path) -> None:
     (tmp_path / "RE1-SS.zip").write_bytes(b"PK")
     with pytest.raises(NoData, match=r"no case of RE1: RE1-SS\.zip is an archive that is not unpacked"):
         located(tmp_path)
@@ -293,17 +293,17 @@ CSV = "time,a_cpu\n" + "".join(f"{INJECTED - 300 + i},{i}\n" for i in range(600)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", r"data\.csv: the file is empty"),
+        ("", r"data\.csv: is empty"),
         ("time,a_cpu\n", r"data\.csv: no row has a time"),
-        (CSV.replace("time", "stamp"), r"data\.csv: there is no column 'time'"),
-        (CSV.replace(",a_cpu", ",time"), r"data\.csv: there is no metric beside 'time'"),
+        (CSV.replace("time", "stamp"), r"data\.csv: is missing the column 'time'"),
+        (CSV.replace(",a_cpu", ",time"), r"data\.csv: has no column besides 'time'"),
         (CSV.replace(",5\n", ",five\n"), r"data\.csv, row 5: a_cpu: CSV conversion error .* invalid value 'five'"),
         (CSV[:-8], r"data\.csv, row 599: CSV parse error: Expected 2 columns, got 1"),
-        (CSV.replace(f"{INJECTED - 200},", ","), r"data\.csv, row 100: the time is missing"),
-        (CSV.replace(f"{INJECTED - 200},", "7,"), r"data\.csv, row 100: the time goes back"),
+        (CSV.replace(f"{INJECTED - 200},", ","), r"data\.csv, row 100: has no time"),
+        (CSV.replace(f"{INJECTED - 200},", "7,"), r"data\.csv, row 100: time goes backwards"),
         ("time,a_cpu,a_cpu\n" + CSV.partition("\n")[2].replace("\n", ",1\n"), r"the column 'a_cpu' occurs twice"),
         ("time,a_cpu\n" + "".join(f"{INJECTED - 300 + i},{'inf' if i % 2 else ''}\n" for i in range(600)),
-         r"data\.csv: no metric holds a number"),
+         r"data\.csv: no metric has any number"),
         (f"time,a_cpu\n{INJECTED},1\n", r"inject_time\.txt: the injection at 1000300 is not within the series"),
         ("time,a_cpu\n,\n,\n", r"data\.csv: no row has a time"),
     ],
@@ -327,7 +327,7 @@ def test_malformed_parquet_is_one_clear_line(tmp_path: Path) -> None:
     whole = table.read_bytes()
     for broken in (b"", whole[:200], b"PAR1" + whole[4:-30]):
         table.write_bytes(broken)
-        with pytest.raises(BadInput, match=r"metrics\.parquet: not a Parquet file"):
+        with pytest.raises(BadInput, match=r"metrics\.parquet: is not a readable Parquet file"):
             list(recordings(tmp_path))
     pl.DataFrame({"time": [INJECTED - 1, INJECTED], "a_cpu": ["one", "two"]}).write_parquet(table)
     with pytest.raises(BadInput, match=r"metrics\.parquet: .*'(one|two)'"):
@@ -478,7 +478,7 @@ def test_full_shape_gives_the_printed_row(tmp_path: Path) -> None:
 
 
 def test_perturbed_counts_move_the_sizes(tmp_path: Path) -> None:
-    """Two repetitions instead of five: 30 cases a class, 56 corpus windows and 4 queries each."""
+    """Two repetitions instead of five: 30 cases, 56 corpus windows and 4 queries per class."""
     full_shape(tmp_path, repetitions=2)
     windows = index(segments(tmp_path))
     found = drawn(windows, BenchmarkConfig())

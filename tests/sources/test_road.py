@@ -1,4 +1,4 @@
-"""ROAD: frames on a common clock, intervals from the metadata, and every trap of its sheet."""
+"""ROAD: frames on a common clock, intervals from the metadata, and every documented trap."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def dbc(root: Path, text: str = 'BO_ 208 ID_0D0: 8 X\n SG_ Unknown_1 : 7|8@0+ (1
 
 
 def test_frames_on_a_clock_by_hand(tmp_path: Path) -> None:
-    """Steps of 0.1 s: the last value of a step stays, an id without a frame is missing there, and what comes after
-    the last whole step (the frame at 0.52) is left out."""
+    """Steps of 0.1 s: the last value of a step wins, an id without a frame is missing, and frames after the last whole
+    step (at 0.52) are left out."""
     path = capture(
         tmp_path,
         [
@@ -100,7 +100,7 @@ def test_frames_on_a_clock_by_hand(tmp_path: Path) -> None:
     assert clocked.values.dtype == np.float32
 
 
-def test_small_pieces_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_small_blocks_give_the_same_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     path = folder / "road/signal_extractions/attacks/max_engine_coolant_temp_attack_masquerade.csv"
     layout = Layout.of(scan([path]))
     whole = pivot(path, layout, 10)
@@ -131,7 +131,7 @@ def test_trap_2_attack_tables_in_the_ambient_folder_are_read_once(folder: Path, 
     assert set(windows.filter(pl.col("class_label") != NORMAL)["recording_id"].str.contains("_attack")) == {True}
 
 
-def test_trap_2_an_attack_that_lies_in_the_ambient_folder_only_is_an_attack(tmp_path: Path) -> None:
+def test_trap_2_an_attack_that_is_only_in_the_ambient_folder_is_an_attack(tmp_path: Path) -> None:
     capture(tmp_path, kind="ambient", name="accelerator_attack_reverse_2")
     (recording,) = recordings(tmp_path)
     assert recording.evidence.spans[0].code == "accelerator"
@@ -179,7 +179,7 @@ def test_trap_5_exact_duplicate_frames_change_nothing(tmp_path: Path) -> None:
     assert twice.rows.tolist() == [0, 4, 6, 6]
 
 
-def test_trap_6_decimal_and_hexadecimal_ids_meet(tmp_path: Path, cut: dict[str, Segment]) -> None:
+def test_trap_6_decimal_and_hexadecimal_ids_are_matched(tmp_path: Path, cut: dict[str, Segment]) -> None:
     capture(tmp_path, [(0.0, 208, (1, 2)), (1.0, 208, (1, 2))])
     metadata(tmp_path, injection_id="0xd0", injection_interval=[0.2, 0.71])
     (recording,) = recordings(tmp_path)
@@ -191,7 +191,7 @@ def test_trap_6_decimal_and_hexadecimal_ids_meet(tmp_path: Path, cut: dict[str, 
     assert correlated.values[200, wheels].tolist() == [0x5959, 0x4545, 0, 0xFFFF]
 
 
-def test_trap_6_empty_cells_are_no_values_and_slots_are_channels(cut: dict[str, Segment], folder: Path) -> None:
+def test_trap_6_empty_cells_are_not_values_and_slots_are_channels(cut: dict[str, Segment], folder: Path) -> None:
     signals = read_dbc(folder / "road/signal_extractions/DBC/anonymized.dbc")
     assert (max(signals.values()), min(signals.values()), sum(signals.values())) == (22, 1, 664)
     assert {len(s.channels) for s in cut.values()} == {664}
@@ -209,11 +209,11 @@ def test_trap_7_the_real_key_names_are_read_and_the_readmes_are_not(tmp_path: Pa
         "max_speedometer_attack_1",
     )
     metadata(tmp_path, injected_aid="0x0D0", injection_interval=None)
-    with pytest.raises(BadInput, match="has no injection_interval of this capture"):
+    with pytest.raises(BadInput, match="has no injection_interval for this capture"):
         list(recordings(tmp_path))
 
 
-def test_without_metadata_the_published_interval_is_taken(tmp_path: Path, cut: dict[str, Segment]) -> None:
+def test_without_metadata_the_published_interval_is_used(tmp_path: Path, cut: dict[str, Segment]) -> None:
     capture(tmp_path)
     (recording,) = recordings(tmp_path)
     (event,) = recording.evidence.spans
@@ -272,7 +272,7 @@ def test_the_rate_can_be_set(tmp_path: Path) -> None:
         next(recordings(tmp_path, rate_hz=0))
 
 
-def test_without_the_dbc_the_captures_tell_the_signals(tmp_path: Path, folder: Path, cut: dict[str, Segment]) -> None:
+def test_without_the_dbc_the_captures_define_the_signals(tmp_path: Path, folder: Path, cut: dict[str, Segment]) -> None:
     name = "reverse_light_off_attack_1_masquerade"
     (tmp_path / "any").mkdir()
     shutil.copy(folder / f"road/signal_extractions/attacks/{name}.csv", tmp_path / "any")
@@ -282,7 +282,7 @@ def test_without_the_dbc_the_captures_tell_the_signals(tmp_path: Path, folder: P
     np.testing.assert_array_equal(segment.values, cut[name].values[:, known])
 
 
-def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
+def test_missing_files_are_reported(tmp_path: Path, folder: Path) -> None:
     assert located(folder).missing == ()
     capture(tmp_path)
     (tmp_path / "data_table.csv").write_text("capture,category\n")
@@ -295,23 +295,23 @@ def test_what_is_not_there_is_told(tmp_path: Path, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t: "", r"\.csv: the file is empty"),
-        (lambda t: t.partition("\n")[0] + "\n", r"\.csv: there is no frame below the header"),
-        (lambda t: t.replace("Time,", "When,"), r"\.csv: there is no column 'Time'"),
-        (lambda t: t.replace(",Signal_22_of_ID", ""), r"\.csv: there is no column 'Signal_22_of_ID'"),
+        (lambda t: "", r"\.csv: is empty"),
+        (lambda t: t.partition("\n")[0] + "\n", r"\.csv: contains no frames"),
+        (lambda t: t.replace("Time,", "When,"), r"\.csv: is missing the column 'Time'"),
+        (lambda t: t.replace(",Signal_22_of_ID", ""), r"\.csv: is missing the column 'Signal_22_of_ID'"),
         (lambda t: t.replace("0,0.5,208,2", "0,0.5,208,two"), r"\.csv, row 1: .*'two'"),
         (lambda t: t.replace("0,0.5,208,2", "0,0.5,ID_208,2"), r"\.csv, row 1: .*'ID_208'"),
         (lambda t: t[:-25], r"\.csv, row 2: .*Expected 25 columns, got"),
-        (lambda t: t.replace("0,0.5,208,2", "0,,208,2"), r"\.csv, row 1: a frame without a time"),
-        (lambda t: t.replace("0,0.5,208,2", "0,nan,208,2"), r"\.csv, row 1: a frame without a time"),
-        (lambda t: t.replace("0,0.5,208,2", "0,0.5,,2"), r"\.csv, row 1: a frame without ID"),
-        (lambda t: t.replace("0,0.5,208,2", ",0.5,208,2"), r"\.csv, row 1: a frame without Label"),
-        (lambda t: t.replace("0,1.0,208", "0,0.4,208"), r"\.csv, row 2: the time goes back \(id 208\)"),
+        (lambda t: t.replace("0,0.5,208,2", "0,,208,2"), r"\.csv, row 1: the frame has no time"),
+        (lambda t: t.replace("0,0.5,208,2", "0,nan,208,2"), r"\.csv, row 1: the frame has no time"),
+        (lambda t: t.replace("0,0.5,208,2", "0,0.5,,2"), r"\.csv, row 1: the frame has no ID"),
+        (lambda t: t.replace("0,0.5,208,2", ",0.5,208,2"), r"\.csv, row 1: the frame has no Label"),
+        (lambda t: t.replace("0,1.0,208", "0,0.4,208"), r"\.csv, row 2: time goes backwards \(id 208\)"),
         (
             lambda t: t.replace("0,0.5,208,2", "0,0.5,209,2"),
-            r"\.csv, row 1: a frame of an id that the DBC .*\(id 209\)",
+            r"\.csv, row 1: the DBC does not define the id .*\(id 209\)",
         ),
-        (lambda t: t.replace("0,0.5,208,2,", "0,0.5,208,2,5"), r"\.csv, row 1: a frame with more signals than"),
+        (lambda t: t.replace("0,0.5,208,2,", "0,0.5,208,2,5"), r"\.csv, row 1: the frame has more signals than"),
     ],
 )
 def test_a_malformed_capture_is_one_clear_line(tmp_path: Path, change: Callable[[str], str], words: str) -> None:
@@ -339,11 +339,11 @@ def test_a_malformed_capture_is_one_clear_line(tmp_path: Path, change: Callable[
 def test_malformed_metadata_are_one_clear_line(tmp_path: Path, broken: str) -> None:
     capture(tmp_path)
     metadata(tmp_path).write_text(broken)
-    with pytest.raises(BadInput, match=r"metadata\.json: not the metadata of captures"):
+    with pytest.raises(BadInput, match=r"metadata\.json: is not the metadata of captures"):
         list(recordings(tmp_path))
 
 
-def test_a_file_that_is_no_dbc(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_dbc(tmp_path: Path) -> None:
     capture(tmp_path)
     dbc(tmp_path, "not a dbc\n")
     with pytest.raises(BadInput, match=r"anonymized\.dbc: defines no signal"):
@@ -351,7 +351,7 @@ def test_a_file_that_is_no_dbc(tmp_path: Path) -> None:
 
 
 def test_infinite_and_missing_values_everywhere(tmp_path: Path) -> None:
-    """Cells that are not finite are no values: the column is filled, or 0 where there is nothing at all."""
+    """Cells that are not finite are missing: the column is filled, or 0 if it has no value at all."""
     capture(tmp_path, [(i / 10, 208, (i, np.inf if i % 2 else np.nan)) for i in range(40)], "ambient_dyno_reverse")
     dbc(tmp_path, "BO_ 208 A: 8 X\n SG_ U : 0\n SG_ V : 0\n")
     (segment,) = segments(tmp_path).values()
@@ -371,7 +371,7 @@ def test_no_decoded_capture_is_no_data(tmp_path: Path) -> None:
         located(tmp_path)
 
 
-def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_is_not_unpacked_is_reported(tmp_path: Path) -> None:
     (tmp_path / "road.zip").write_bytes(b"PK")
     with pytest.raises(NoData, match=r"no decoded capture: road\.zip is an archive that is not unpacked"):
         located(tmp_path)
@@ -382,7 +382,7 @@ def test_an_archive_that_is_not_unpacked_is_told(tmp_path: Path) -> None:
 def test_the_rows_named_in_the_index_give_the_window_again(
     folder: Path, cut: dict[str, Segment], windows: pl.DataFrame
 ) -> None:
-    """Plain reading of the named rows: last value a step, forward fill, back fill of a leading gap, else 0."""
+    """Plain reading of the named rows: last value per step, forward fill, backward fill of a leading gap, else 0."""
     for row in windows.filter(pl.col("class_label").is_not_null()).sample(5, seed=0).to_dicts():
         with (folder / row["source_file"]).open() as stream:
             lines = list(csv.reader(stream))[1:][row["context_start"] : row["context_stop"]]
@@ -464,7 +464,7 @@ def test_perturbed_intervals_move_the_counts(tmp_path: Path, folder: Path) -> No
 
 
 def test_the_lite_profile_is_searchable(windows: pl.DataFrame, cut: dict[str, Segment]) -> None:
-    """Euclidean NDCG@10 lies between chance and certainty; there are 20 queries and Normals enough."""
+    """Euclidean NDCG@10 is between chance and 1; there are 20 queries and enough Normal windows."""
     found = drawn(windows, LITE)
     assert found.shortfall == {10: 0, 20: 0}
     rows = found.windows.join(windows.drop("unit", "reason"), on="entry_id")
@@ -516,8 +516,8 @@ def test_real_sample_rows_are_read(realdata: Callable[[str], Path], tmp_path: Pa
 def test_real_frames_agree_with_the_published_intervals(
     realdata: Callable[[str], Path], name: str, seconds: float, attacked: int
 ) -> None:
-    """Injected frames of real captures lie in the interval of our table, at its very ends; the miniature's lengths of
-    these captures are the real ones, and the coolant capture gives exactly one window at 10 Hz."""
+    """Injected frames of real captures are in the interval of our table, up to its ends; these captures have their real
+    lengths in the miniature, and the coolant capture gives exactly one window at 10 Hz."""
     table = pl.read_csv(
         realdata("road") / "data/processed-road/attacks" / f"{name}.csv", schema_overrides={"Id": pl.String}
     )
@@ -533,7 +533,7 @@ def test_real_frames_agree_with_the_published_intervals(
     assert windows == (0 if name.startswith("correlated") else 1)
 
 
-def test_trap_3_real_fabrication_holds_twice_the_frames_of_its_id(realdata: Callable[[str], Path]) -> None:
+def test_trap_3_real_fabrication_has_twice_the_frames_of_its_id(realdata: Callable[[str], Path]) -> None:
     """Labelling every frame of the id within the interval would count the legitimate ones too."""
     folder = realdata("road") / "data/processed-road/attacks"
     counts = {}

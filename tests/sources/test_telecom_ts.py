@@ -23,7 +23,7 @@ from tests.support.workbench import Workbench
 OPTIONS = SOURCE.config.options
 HOME = "anomalous/jammer/File/processed"
 TRUE_COUNTS = dict(zip(TYPES, (279, 146, 138, 114, 107, 100, 93, 86, 64, 60, 48), strict=True))
-"""Windows a type of the published release."""
+"""Windows per type of the published release."""
 
 BENCH = Workbench(SOURCE)
 recordings, segments, index = BENCH.recordings, BENCH.segments, BENCH.index
@@ -41,7 +41,7 @@ def records(folder: Path) -> dict[str, dict[str, object]]:
 
 
 def record(kind: str = "Jamming", start: str = "2025-01-01 00:00:00.000", **kpis: object) -> dict[str, object]:
-    """A record whose indicator i holds 1000 * i + step, unless named otherwise."""
+    """A record in which indicator i contains 1000 * i + step, unless given."""
     values: dict[str, object] = {c: [1000.0 * i + t for t in range(128)] for i, c in enumerate(CHANNELS)}
     values |= {"UL_Protocol": ["TCP"] * 128, "DL_Protocol": ["UDP"] * 128, **kpis}
     anomaly = {"exists": bool(kind), "type": kind, "affected_kpis": ["UL_SNR"] if kind else [""]}
@@ -130,7 +130,7 @@ def test_lite_is_filled_and_every_class_has_a_query(windows: pl.DataFrame) -> No
     assert counts.max() / counts.min() == pytest.approx(279 / 48, rel=0.05)
 
 
-def test_trap_1_where_a_window_was_taken_is_no_extra(
+def test_trap_1_where_a_window_was_recorded_is_not_an_extra(
     windows: pl.DataFrame, records: dict[str, dict[str, dict[str, str]]]
 ) -> None:
     jammed = {r["labels"]["zone"] for r in records.values() if r["anomalies"]["type"] == "Jamming"}
@@ -199,7 +199,7 @@ def test_trap_6_nan_and_null_are_missing_values(folder: Path, windows: pl.DataFr
     assert windows.filter(recording_id="anomalous/jammer/File/2")["filled_fraction"].item() == 0
 
 
-def test_trap_7_values_that_contradict_one_another_stay(cut: dict[str, Segment], windows: pl.DataFrame) -> None:
+def test_trap_7_contradicting_values_are_not_changed(cut: dict[str, Segment], windows: pl.DataFrame) -> None:
     faulty = windows.filter(class_label="Antenna Failure")["recording_id"]
     packets = [cut[i].values[:, CHANNELS.index("UL_NumberOfPackets")] for i in faulty]
     assert any((p != np.rint(p)).any() for p in packets)
@@ -261,15 +261,15 @@ def test_the_published_tree_is_declared_for_download() -> None:
         ({k: v for k, v in record().items() if k != "KPIs"}, "has no field 'KPIs'"),
         (record(start="soon"), "start_time 'soon' is not a time"),
         (record() | {"start_time": None}, "start_time None is not a time"),
-        (record("Rain"), "anomaly type 'Rain' is not one of the eleven"),
+        (record("Rain"), "anomaly type 'Rain' is not one of the eleven known types"),
         (record() | {"anomalies": {"exists": False, "type": "Jamming"}}, "contradicts exists = False"),
         (record() | {"anomalies": {"exists": True, "type": ["Jamming"]}}, "contradicts exists = True"),
-        (record() | {"anomalies": None}, "has no true or false"),
-        (record() | {"KPIs": {"keys": ["RSRP"], "values": [[1.0]]}}, "the benchmark repository's schema is another"),
+        (record() | {"anomalies": None}, "'exists' of anomalies is not true or false"),
+        (record() | {"KPIs": {"keys": ["RSRP"], "values": [[1.0]]}}, "this is the benchmark repository's schema"),
         (record(UL_SNR=None), "has no list for indicator 'UL_SNR'"),
         (record(UL_SNR=[1.0] * 127), "UL_SNR has 127 steps, not 128"),
-        (record(UL_SNR=["high"] * 128), "UL_SNR holds something that is not a number"),
-        (record(UL_SNR=[[1.0]] * 128), "UL_SNR holds something that is not a number"),
+        (record(UL_SNR=["high"] * 128), "UL_SNR contains a value that is not a number"),
+        (record(UL_SNR=[[1.0]] * 128), "UL_SNR contains a value that is not a number"),
         (record(UL_Protocol=["TCP"]), "UL_Protocol has 1 steps, not 128"),
     ],
 )
@@ -280,7 +280,7 @@ def test_a_bad_line_is_named(tmp_path: Path, line: object, why: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_an_empty_file_is_said_to_be_empty(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported_as_empty(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"chunked\.jsonl: is empty"):
         list(recordings(put(tmp_path)))
 
@@ -300,7 +300,7 @@ def test_without_the_published_tree_there_is_no_data(tmp_path: Path) -> None:
 
 
 def full_shape(folder: Path, counts: Mapping[str, int]) -> Path:
-    """One record a window of the release's anomalies and 260 normal ones; a value a record tells them apart."""
+    """One record per anomalous window of the release and 260 normal ones, each with a value of its own."""
     kinds = [k for k, n in counts.items() for _ in range(n)] + [""] * 260
     template = json.dumps({**record(), "KPIs": {**{c: [0] * 128 for c in CHANNELS}, "RSRP": ["@"] + [0] * 127}})
     lines = []
@@ -353,6 +353,6 @@ def test_real_records_are_read_as_they_are(realdata: Callable[[str], Path]) -> N
                 np.testing.assert_array_equal(found.values[:, i], truth["KPIs"][channel])
 
 
-def test_the_real_extract_is_no_published_file(realdata: Callable[[str], Path]) -> None:
+def test_the_real_extract_is_not_a_published_file(realdata: Callable[[str], Path]) -> None:
     with pytest.raises(NoData, match=r"demo/telecomts_smoke\.jsonl is not one"):
         SOURCE.locate(FileSet("telecom_ts", realdata("telecom_ts"), "mirror"), OPTIONS)

@@ -50,7 +50,7 @@ def simulated(realdata: Callable[[str], Path]) -> dict[str, Recording]:
     return {r.recording_id: r for r in read(realdata("tennessee_eastman"), layout="rieth")}
 
 
-# What the miniature must contain
+# Contents of the miniature
 
 
 def test_miniature_has_the_published_frames(frames: dict[str, pd.DataFrame]) -> None:
@@ -184,14 +184,14 @@ def test_d00_is_transposed_and_has_500_rows(classic: dict[str, Recording], reald
     assert classic["d01/after-onset"].values.shape == (480, 52)
 
 
-def test_white_space_of_any_width_parts_columns(tmp_path: Path) -> None:
+def test_white_space_of_any_width_separates_columns(tmp_path: Path) -> None:
     (tmp_path / "d00_te.dat").write_text(("  1.5 \t" + "\t   ".join(["2"] * 51) + "\n") * 300)
     (recording,) = read(tmp_path)
     assert recording.values.shape == (300, 52)
 
 
 def test_rdata_is_read_in_bounded_memory(tmp_path: Path) -> None:
-    """150,000 rows are 66 MB as R keeps them; the reader holds a few."""
+    """150,000 rows are 66 MB in R's form; the reader uses a few megabytes."""
     import tracemalloc
 
     rows = 300 * 500
@@ -251,7 +251,7 @@ def test_classic_files_give_84_fault_windows(classic: dict[str, Recording]) -> N
 
 
 def test_plain_build_of_the_real_folder_reads_the_classic_files(realdata: Callable[[str], Path]) -> None:
-    """The R data files beside them are not the published ones; asked for by name, they are read."""
+    """The R data files next to them are not the published ones; they are read if the setting selects them."""
     files = FileSet("tennessee_eastman", realdata("tennessee_eastman"), "mirror")
     located = SOURCE.locate(files, CONFIG.options)
     assert [Path(n).name for n in located.inputs] == list(CLASSIC)
@@ -383,7 +383,7 @@ def frame_bytes(rows: int = 40, **changed: np.ndarray) -> bytes:
 
 
 def broken(folder: Path, data: bytes, packed: bool = True) -> str:
-    """The message a file of these bytes is refused with."""
+    """Return the message of the error for a file with these bytes."""
     path = folder / "TEP_Faulty_Training.RData"
     path.write_bytes(gzip.compress(data, 1) if packed else data)
     with pytest.raises(BadInput) as refused:
@@ -422,12 +422,12 @@ def test_truncated_rdata(tmp_path: Path, share: float) -> None:
 
 def test_wrong_object(tmp_path: Path) -> None:
     data = frame_bytes().replace(b"faulty_training", b"reinartz_tepset")
-    assert "holds the object 'reinartz_tepset', not 'faulty_training'" in broken(tmp_path, data)
+    assert "contains the object 'reinartz_tepset', not 'faulty_training'" in broken(tmp_path, data)
 
 
-def test_object_that_is_no_data_frame(tmp_path: Path) -> None:
+def test_object_that_is_not_a_data_frame(tmp_path: Path) -> None:
     vector = b"RDX2\nX\n" + np.array([2, 0, 0, 0x402, 1, 0x40009, 15], ">i4").tobytes() + b"faulty_training"
-    assert "no data frame (R type 14)" in broken(tmp_path, vector + np.array([14, 1, 0, 0], ">i4").tobytes())
+    assert "is not a data frame (R type 14)" in broken(tmp_path, vector + np.array([14, 1, 0, 0], ">i4").tobytes())
 
 
 def test_missing_column(tmp_path: Path) -> None:
@@ -439,7 +439,7 @@ def test_text_column(tmp_path: Path) -> None:
     name = np.array([0x402, 1, 0x40009, 15], ">i4").tobytes() + b"faulty_training"
     text = np.array([0x313, 1, 16, 1, 0x40009, 1], ">i4").tobytes() + b"a"
     data = b"RDX2\nX\n" + np.array([2, 0, 0], ">i4").tobytes() + name + text
-    assert "column 1 is no vector of numbers (R type 16)" in broken(tmp_path, data)
+    assert "column 1 is not a vector of numbers (R type 16)" in broken(tmp_path, data)
 
 
 def test_columns_of_different_length(tmp_path: Path) -> None:
@@ -447,31 +447,32 @@ def test_columns_of_different_length(tmp_path: Path) -> None:
 
 
 def test_frame_without_rows(tmp_path: Path) -> None:
-    assert "row 0: has no rows" in broken(tmp_path, frame_bytes(0))
+    assert "row 0: contains no rows" in broken(tmp_path, frame_bytes(0))
 
 
 def test_gap_in_the_samples(tmp_path: Path) -> None:
     sample = np.arange(1, 41)
     sample[30:] += 1
-    assert "row 30: sample 32 where 31 must follow" in broken(tmp_path, frame_bytes(sample=sample))
+    assert "row 30: sample is 32, expected 31" in broken(tmp_path, frame_bytes(sample=sample))
 
 
 def test_fault_outside_the_vocabulary(tmp_path: Path) -> None:
     message = broken(tmp_path, frame_bytes(faultNumber=np.repeat([1.0, 21.0], 20), sample=np.tile(np.arange(1, 21), 2)))
-    assert "row 20: faultNumber 21 is not in the vocabulary" in message
+    assert "row 20: faultNumber 21 is not one of this file's fault numbers" in message
     assert "row 0: faultNumber 0 is not" in broken(tmp_path, frame_bytes(faultNumber=np.zeros(40)))
 
 
-def test_key_that_is_no_whole_number(tmp_path: Path) -> None:
-    assert "row 0: faultNumber is 1.5, no whole number" in broken(tmp_path, frame_bytes(faultNumber=np.full(40, 1.5)))
+def test_key_that_is_not_a_whole_number(tmp_path: Path) -> None:
+    faults = np.full(40, 1.5)
+    assert "row 0: faultNumber is 1.5, not a whole number" in broken(tmp_path, frame_bytes(faultNumber=faults))
     assert "simulationRun is nan" in broken(
         tmp_path, frame_bytes(simulationRun=np.full(40, -(2**31)))
     )  # R's missing integer
 
 
-def test_run_that_comes_twice(tmp_path: Path) -> None:
+def test_run_that_occurs_twice(tmp_path: Path) -> None:
     data = frame_bytes(60, simulationRun=np.repeat([1, 2, 1], 20), sample=np.tile(np.arange(1, 21), 3))
-    assert "row 40: fault 1 has a second simulationRun 1" in broken(tmp_path, data)
+    assert "row 40: fault 1 has simulationRun 1 twice" in broken(tmp_path, data)
 
 
 def test_one_row(tmp_path: Path) -> None:
@@ -492,7 +493,7 @@ def test_nan_and_inf_everywhere_are_filled_and_counted(tmp_path: Path) -> None:
 
 
 def test_serialization_3_with_compact_sequences(tmp_path: Path) -> None:
-    """R 3.5 and later may keep 1:n as (n, first, step); another writer's file reads the same."""
+    """R 3.5 and later may store 1:n as (n, first, step); a file of another writer gives the same values."""
     from sources.formats.rdata import spool_frame
 
     def integer(*numbers: int) -> bytes:
@@ -514,7 +515,7 @@ def test_serialization_3_with_compact_sequences(tmp_path: Path) -> None:
     assert frame.take(1, 4, ["b", "a"]).tolist() == [[1, 2], [2, 3], [3, 4]]
 
 
-def test_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_error_states_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
     from readbench_data.errors import ReadbenchError
@@ -535,9 +536,9 @@ def test_full_disk_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 " * 52 + "\n" + "1 " * 51 + "\n", "line 2: 51 columns, but 52 in the first line"),
+        ("1 " * 52 + "\n" + "1 " * 51 + "\n", "line 2: has 51 columns, but the first line has 52"),
         ("1 " * 51 + "\n" + "1 " * 51 + "\n", "line 1: 2 rows of 51 columns"),
-        ("1 " * 52 + "\n" + "1 " * 30 + "valve " + "1 " * 21 + "\n", "line 2: 'valve' in column 31 is no number"),
+        ("1 " * 52 + "\n" + "1 " * 30 + "valve " + "1 " * 21 + "\n", "line 2: 'valve' in column 31 is not a number"),
         ("", "line 1: 0 rows"),
     ],
 )

@@ -22,7 +22,7 @@ from tests.support.workbench import Workbench
 
 OPTIONS = SOURCE.config.options
 TRUE_COUNTS = (144, 156, 72, 48, 22, 11, 74, 80, 10, 12, 89, 37)
-"""Anomalous samples a category of the published 100 Hz file."""
+"""Anomalous samples per category of the published 100 Hz file."""
 
 BENCH = Workbench(SOURCE)
 recordings, segments, index, composed = BENCH.recordings, BENCH.segments, BENCH.index, BENCH.composed
@@ -32,7 +32,7 @@ Sample = tuple[int, int, int, int]
 
 
 def table(samples: Sequence[Sample], **changed: object) -> pa.Table:
-    """Samples of (id, category, setting, rows); signal i holds 1000 * i + row of the file."""
+    """Samples of (id, category, setting, rows); signal i contains 1000 * i + row of the file."""
     rows = sum(n for *_, n in samples)
     row = np.arange(rows)
 
@@ -130,7 +130,7 @@ def test_lite_gives_every_class_a_query(windows: pl.DataFrame) -> None:
 
 def test_trap_1_the_label_of_a_sample_holds_for_all_its_rows(tmp_path: Path) -> None:
     content = table([(1, 0, 5, 6)], category=[0, 0, 0, 1, 1, 1])
-    with pytest.raises(BadInput, match="row 3: the label of sample 1 changes inside the cycle"):
+    with pytest.raises(BadInput, match="row 3: the label of sample 1 changes within the cycle"):
         list(recordings(put(tmp_path, content)))
 
 
@@ -167,24 +167,24 @@ def test_trap_6_category_12_is_normal_operation(windows: pl.DataFrame) -> None:
     assert windows.filter(class_label=NORMAL)["votes"][0][0]["code"] == "12"
 
 
-def test_trap_7_a_stored_index_is_no_signal(folder: Path, cut: dict[str, Segment]) -> None:
+def test_trap_7_a_stored_index_is_not_a_signal(folder: Path, cut: dict[str, Segment]) -> None:
     assert "index" in pq.read_schema(folder / FILE).names
     assert all(s.channels == CHANNELS and len(s.channels) == 130 for s in cut.values())
 
 
-def test_trap_8_nothing_but_the_pinned_file_passes_as_the_published_one(folder: Path) -> None:
+def test_trap_8_only_the_pinned_file_is_accepted_as_the_published_one(folder: Path) -> None:
     assert SOURCE.remote[0].sha256 == SOURCE.known_sha256[FILE]
     with pytest.raises(BadInput, match="wrong checksum"):
         FileSet("voraus", folder, "mirror").check(FILE, SOURCE.known_sha256[FILE])
 
 
-def test_the_publishers_train_part_holds_no_fault(windows: pl.DataFrame) -> None:
+def test_the_publishers_train_part_contains_no_fault(windows: pl.DataFrame) -> None:
     assert windows.filter(native_split="train")["class_label"].unique().to_list() == [NORMAL]
     assert set(windows.filter(native_split="test")["class_label"]) == {*CATEGORIES, NORMAL}
     assert not SOURCE.config.native_split
 
 
-def test_samples_that_reach_over_row_groups_and_batches_are_whole(tmp_path: Path) -> None:
+def test_samples_across_row_groups_and_batches_are_complete(tmp_path: Path) -> None:
     content = table([(i, i % 13, 5, 700 + i) for i in range(48)])
     whole = [r.values for r in recordings(put(tmp_path / "a", content), length=900)]
     torn = [r.values for r in recordings(put(tmp_path / "b", content, row_group_size=5000), length=900)]
@@ -226,7 +226,7 @@ def test_a_cycle_that_is_too_short_is_dropped_and_recorded(tmp_path: Path) -> No
 
 
 def full_shape(folder: Path, counts: Sequence[int]) -> Path:
-    """A file with as many samples a category as given, and 140 normal ones; cycles thinned to five rows."""
+    """A file with the given samples per category, and 140 normal ones; cycles are thinned to five rows."""
     kinds = [c for c, n in enumerate(counts) for _ in range(n)] + [12] * 140
     samples = [(i, c, 72 if c == 12 else 5, 5) for i, c in enumerate(kinds)]
     return put(folder, table(samples))
@@ -282,9 +282,9 @@ def test_a_broken_file_is_one_clear_line(tmp_path: Path, spoil: Callable[[bytes]
         (table([(1, 0, 5, 3)], motor_iq_3=["1", "two", "3"]), "cannot be read as Parquet: .*two"),
         (table([(1, 13, 5, 3)]), "row 0: category 13 is not one of 0 to 12"),
         (table([(1, 12, 72, 3), (2, 4, 5, 3)], anomaly=[False] * 6), "row 3: anomaly and category 4 of sample 2"),
-        (table([(1, 0, 5, 3), (2, 0, 5, 3), (1, 0, 5, 3)]), "row 6: sample 1 comes back"),
+        (table([(1, 0, 5, 3), (2, 0, 5, 3), (1, 0, 5, 3)]), "row 6: sample 1 occurs again"),
         (table([(1, 0, 5, 3)], category=pa.array([0, None, 0])), "column 'category' has a missing value"),
-        (table([(1, 0, 5, 3)]).slice(0, 0), "holds no row"),
+        (table([(1, 0, 5, 3)]).slice(0, 0), "contains no rows"),
     ],
 )
 def test_malformed_tables_are_one_clear_line(tmp_path: Path, content: pa.Table, why: str) -> None:
@@ -302,7 +302,7 @@ def test_signals_without_any_value_become_zero_and_are_counted(tmp_path: Path, v
 
 def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
     (tmp_path / "voraus-ad-dataset-500hz.parquet").write_bytes(b"")
-    with pytest.raises(NoData, match=r"100hz.parquet is not there; .*500hz.parquet is the same cycles at 500 Hz"):
+    with pytest.raises(NoData, match=r"100hz.parquet was not found; .*500hz.parquet is the same cycles at 500 Hz"):
         SOURCE.locate(FileSet("voraus", tmp_path, "mirror"), OPTIONS)
     for place in ("b", "a/deep"):
         (tmp_path / place).mkdir(parents=True)
@@ -312,7 +312,7 @@ def test_files_of_other_kinds_are_named(tmp_path: Path) -> None:
     assert set(located.ignored) == {"voraus-ad-dataset-500hz.parquet", f"b/{FILE}"}
 
 
-def test_the_real_extract_is_no_whole_cycle(realdata: Callable[[str], Path]) -> None:
+def test_the_real_extract_is_not_a_whole_cycle(realdata: Callable[[str], Path]) -> None:
     files = FileSet("voraus", realdata("voraus"), "mirror")
     with pytest.raises(NoData, match=r"tests/test\.parquet is an extract with the first second of four cycles"):
         SOURCE.locate(files, OPTIONS)

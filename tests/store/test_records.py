@@ -34,7 +34,7 @@ def test_what_was_read_is_written_again_with_unknown_fields_and_without_defaults
     assert Whole(name="pump", parts={}).to_json() == {"name": "pump", "parts": {}}
 
 
-def test_a_whole_number_stays_one_since_hashes_tell_them_apart() -> None:
+def test_a_whole_number_stays_one_because_hashes_distinguish_them() -> None:
     for share in (1, 1.0):
         assert digest(Part.parse({"size": 1, "share": share}).to_json()) == digest({"size": 1, "share": share})
 
@@ -69,7 +69,7 @@ def test_the_first_field_that_does_not_fit_is_named(found: object, message: str)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"key": 7}'])
-def test_a_damaged_record_of_a_stage_is_one_line_that_says_what_to_do(tmp_path: Path, text: str) -> None:
+def test_a_damaged_record_of_a_stage_is_one_line_with_what_to_do(tmp_path: Path, text: str) -> None:
     stage = Stage(Store(str(tmp_path)), "plant", "windows")
     stage.finish(digest("one"), StageRecord())
     path = tmp_path / stage.place(digest("one")) / "done.json"

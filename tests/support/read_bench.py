@@ -1,4 +1,4 @@
-"""The datasets of READ-Bench's table, in its order. What is declared may be more: tests that hold for these alone name
+"""The datasets of READ-Bench's table, in its order. More datasets may be declared: tests that hold only for these name
 them, all others hold for every declared dataset.
 """
 

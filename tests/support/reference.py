@@ -1,4 +1,4 @@
-"""What golden files are compared through: letters of a word's code, and the percentile interval that ours replaces."""
+"""Reference code for golden files: letters of a word's code, and the percentile interval that ours replaces."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def clock_back(folder: Path) -> Path:
 FAULTS = {
     "a truncated .dat": Fault("mit_bih", cut("*.dat", lambda n: n * 2 // 3), ("sample ", "truncated")),
     "an empty .dat": Fault("mit_bih", cut("*.dat", lambda n: 0), ("sample 0", "truncated")),
-    "an .atr past the end": Fault("mit_bih", beyond_the_end, ("annotation ", "points at sample ")),
+    "an .atr past the end": Fault("mit_bih", beyond_the_end, ("annotation ", "is at sample ")),
     "an .atr without an end": Fault("mit_bih", cut("*.atr", lambda n: n - 2), ("byte ", "no end mark")),
     "an invalid header": Fault("mit_bih", text_over("*.hea"), ("line ",)),
     "a wrong checksum": Fault("mit_bih", flipped, ("wrong checksum", "published", "fetch it again"), verify=True),
@@ -141,13 +141,13 @@ FAULTS = {
     "Parquet without a channel": Fault("petrobras_3w", without_column("P-TPT"), ("P-TPT",)),
     "Parquet without labels": Fault("petrobras_3w", without_column("class"), ("class",)),
     "Parquet cut short": Fault("petrobras_3w", cut("*.parquet", lambda n: n // 2), ("Parquet",)),
-    "a class code that does not exist": Fault("petrobras_3w", code_at(700, 103), ("row 700", "103", "vocabulary")),
-    "a class code that is negative": Fault("petrobras_3w", code_at(0, -1), ("row 0", "-1", "vocabulary")),
+    "a class code that does not exist": Fault("petrobras_3w", code_at(700, 103), ("row 700", "103", "known codes")),
+    "a class code that is negative": Fault("petrobras_3w", code_at(0, -1), ("row 0", "-1", "known codes")),
     "a clock that goes back": Fault("petrobras_3w", clock_back, ("row 50",)),
     "TSV with a text cell": Fault("ctsr", cell(4, 7, "n/a"), ("line 4, column 7", "'n/a' is not a number")),
     "TSV with a label that is text": Fault("ctsr", cell(2, 1, "walk"), ("line 2, column 1", "'walk'")),
     "TSV with a broken label": Fault("ctsr", cell(2, 1, "1.5"), ("line 2, column 1", "1.5 is not a whole number")),
-    "TSV with a ragged line": Fault("ctsr", ragged, ("line 4", "cells where line 1 has")),
+    "TSV with a ragged line": Fault("ctsr", ragged, ("line 4", "cells, but line 1 has")),
     "TSV that is empty": Fault("ctsr", cut("*_TRAIN.tsv", lambda n: 0), ("is empty",)),
 }
 
@@ -204,7 +204,7 @@ def test_a_dataset_folder_without_original_files_is_no_data(kind: str, mirror: P
     reason = {
         "empty": "the folder mit_bih in the mirror is empty",
         "absent": "the mirror has no folder mit_bih",
-        "only other files": "no record with its .hea, .dat and .atr file",
+        "only other files": "no record with its .hea, .dat and .atr file in one folder",
     }[kind]
     ran = built.readbench("build", "--data", tmp_path / "data", "--mirror", mirror, "--dataset", "mit_bih")
     assert ran.code == 1

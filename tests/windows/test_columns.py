@@ -58,7 +58,7 @@ def test_the_audit_table_keeps_its_columns_and_types() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_every_column_is_named_once_and_says_what_it_means(table: str) -> None:
+def test_every_column_is_named_once_and_has_a_description(table: str) -> None:
     columns = TABLES[table]
     assert len({c.name for c in columns}) == len(columns)
     assert len({c.meaning for c in columns}) == len(columns)

@@ -1,4 +1,4 @@
-"""The names of what becomes of a window: as the audit tables hold them, each with an explanation."""
+"""The outcomes of a window, with the names in the audit tables, each with an explanation."""
 
 from __future__ import annotations
 
