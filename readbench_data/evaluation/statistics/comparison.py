@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readbench_data.evaluation.statistics.bootstrap import Interval, bootstrap_t
 from readbench_data.evaluation.statistics.friedman import Friedman, cliques, critical_difference, friedman, nemenyi_p
+from readbench_data.evaluation.statistics.intervals import Interval, mean_interval
 
 ALPHA = 0.05
 """Family-wise (READ-Bench, A.4)."""
@@ -44,13 +44,13 @@ class Comparison:
         return cliques(self.test.mean_ranks, self.cd)
 
     def interval(self, method: str) -> Interval | None:
-        """95 % bootstrap-t interval of a method's mean over the datasets."""
-        return bootstrap_t(self.scores[:, self.methods.index(method)], low=0.0, high=1.0)
+        """Interval of a method's mean over the datasets."""
+        return mean_interval(self.scores[:, self.methods.index(method)], low=0.0, high=1.0)
 
     def difference(self, one: str, other: str) -> tuple[float, Interval | None]:
-        """Mean of the paired differences ``one`` - ``other``, and its 95 % bootstrap-t interval."""
+        """Mean of the paired differences ``one`` - ``other``, and its interval."""
         d = self.scores[:, self.methods.index(one)] - self.scores[:, self.methods.index(other)]
-        return float(d.mean()), bootstrap_t(d, low=-1.0, high=1.0)
+        return float(d.mean()), mean_interval(d, low=-1.0, high=1.0)
 
     def sentence(self) -> str:
         """The one claim the data allow, in words."""
