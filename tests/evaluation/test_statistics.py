@@ -14,9 +14,9 @@ import scikit_posthocs
 from aeon.benchmarking.stats import nemenyi_test
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from readbench_data.evaluation.statistics.bootstrap import bootstrap_t, percentile_bootstrap
 from scipy.stats import friedmanchisquare
 
-from readbench_data.evaluation.statistics.bootstrap import bootstrap_t, percentile_bootstrap
 from readbench_data.evaluation.statistics.cd_figure import cd_svg
 from readbench_data.evaluation.statistics.comparison import compare
 from readbench_data.evaluation.statistics.friedman import (

@@ -2,7 +2,8 @@
 
     pipeline  =  leg (| leg)*  (+ reranker)*        | reciprocal-rank fusion, ~ weighted sum, > cascade
     leg       =  method  or  embedder[+NR]
-    reranker  =  GPC, MajVote, Purity, QPurity, PRF, LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
+    reranker  =  GPC, MajVote, Purity, QPurity (each also with -faults), PRF,
+                 LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
 
 Rerankers work on the fused ranking. Quote names in a shell.
 """
@@ -23,7 +24,7 @@ from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.frozen import Chronos2, Fracast, MantisV2, TiRex
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
 from readbench_data.evaluation.methods.language import LANGUAGE, Direct
-from readbench_data.evaluation.methods.rerank import RERANKERS, Reranker
+from readbench_data.evaluation.methods.rerank import RERANKERS, VARIANTS, Reranker
 from readbench_data.evaluation.methods.supervised import RDST, MRHydra
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.methods.trivial import Majority, Random
@@ -40,11 +41,13 @@ BASES: dict[str, Callable[[], Method]] = {
     "SFA-BM25": SFABM25,
     "RDST": RDST,
     "MR-Hydra": MRHydra,
+    "RDST-faults": lambda: RDST(faults_first=True),
+    "MR-Hydra-faults": lambda: MRHydra(faults_first=True),
     "LLM-Direct": Direct,
 }
 """The methods that stand alone, by their published name, with their one default."""
 
-EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra", "LLM-Direct")
+EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra", "RDST-faults", "MR-Hydra-faults", "LLM-Direct")
 """Methods that need an extra, weights or a long training: known by name, in no list."""
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
@@ -57,7 +60,7 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
 }
 """What can stand before +NR and lend its vectors to a reranker."""
 
-SUFFIXES: dict[str, type[Reranker]] = RERANKERS | LANGUAGE
+SUFFIXES: dict[str, Callable[..., Reranker]] = RERANKERS | VARIANTS | LANGUAGE
 """What can follow a pipeline; those of language models need an endpoint (see ``methods.endpoint``)."""
 
 FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {

@@ -22,14 +22,17 @@ import numpy as np
 
 from readbench_data.evaluation.task.arrays import write_npz
 
-FORMAT = 1
+FORMAT = 2
+"""2: units name the alignment of channels, and Normal windows are candidates like any others."""
+
 FRESH_S = 3600.0
 """Seconds a shared array that no result names is left alone: a run that is going on may be about to name it."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Who is evaluated on what. ``random_state`` is None for a deterministic method."""
+    """Who is evaluated on what. ``random_state`` is None for a deterministic method; ``alignment``: how channels were
+    compared (``task.windows.ALIGNMENTS``)."""
 
     method: str
     parameters: str
@@ -37,12 +40,13 @@ class Unit:
     dataset: str
     rho: int
     data_hash: str
+    alignment: str
     code_version: str
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """What makes two results two versions of one: everything but the code. The latest counts."""
-        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash)
+        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash, self.alignment)
 
     @property
     def path(self) -> Path:
@@ -91,7 +95,7 @@ class Store:
         """Write a unit at once; without arrays it is a failure or an exact expectation."""
         arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
         file = self.root / unit.path
-        write_npz(file, record=np.array(json.dumps({"unit": asdict(unit), "facts": facts})), **arrays)
+        write_npz(file, record=np.array(json.dumps({"format": FORMAT, "unit": asdict(unit), "facts": facts})), **arrays)
         return Record(unit, facts, file)
 
     def records(self, data_hashes: dict[str, str]) -> list[Record]:
@@ -148,5 +152,7 @@ class Store:
             with np.load(file) as stored:
                 record = json.loads(str(stored["record"]))
         except (OSError, ValueError, KeyError, BadZipFile):
+            return None
+        if record.get("format") != FORMAT:
             return None
         return Record(Unit(**record["unit"]), record["facts"], file)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from readbench_data.entry import NORMAL, unnest
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.task.windows import Windows
+from readbench_data.evaluation.task.windows import ALIGNMENTS, NAME, Windows
 
 LEVELS = (0, 10, 20)
 """Pollution rho in percent: the share of Normal windows in the corpus."""
@@ -25,7 +25,8 @@ CORPUS_FILES = {0: "corpus-anomalies.parquet", 10: "corpus-normals-10.parquet", 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What the manifest says about one dataset. ``status``: ok, no_data, failed or not_selected."""
+    """What the manifest states about one dataset. ``status``: ok, no_data, failed or not_selected; ``alignment``: how
+    its channels are compared, ``name`` where the manifest does not state it (older and foreign releases)."""
 
     name: str
     status: str
@@ -34,6 +35,7 @@ class DatasetInfo:
     partial: bool
     data_hash: str
     files: tuple[str, ...]
+    alignment: str = NAME
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,32 @@ class Release:
             partial=bool(row.get("partial", False)),
             data_hash=digest.hexdigest(),
             files=tuple(files),
+            alignment=self._alignment(name, row),
         )
+
+    def _alignment(self, name: str, row: dict[str, Any]) -> str:
+        stated = str(row.get("alignment") or NAME)
+        if stated not in ALIGNMENTS:
+            file = self.root / "manifest.json"
+            raise ReadbenchError(f"{file}: {name} has alignment {stated!r}: known are {', '.join(ALIGNMENTS)}")
+        return stated
+
+    def _channel_sets(self, name: str) -> set[tuple[str, ...]]:
+        queries, corpora = self._tables(name, ["channels"])
+        tables = (queries, *(table for _, table in corpora))
+        return {tuple(names) for table in tables for names in table.column("channels").to_pylist()}
+
+    def same_channel_count(self, name: str) -> bool:
+        """Whether all windows of a dataset have the same number of channels: it can be aligned by position."""
+        return len({len(names) for names in self._channel_sets(name)}) == 1
+
+    def other_alignment(self, name: str) -> str | None:
+        """The other way to align a dataset's channels, where both are possible and differ: all windows have the same
+        number of channels, under different names. None elsewhere."""
+        sets = self._channel_sets(name)
+        if len(sets) < 2 or len({len(names) for names in sets}) > 1:
+            return None
+        return next(a for a in ALIGNMENTS if a != self.info(name).alignment)
 
     def info(self, name: str) -> DatasetInfo:
         if name not in self.datasets:
