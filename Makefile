@@ -1,4 +1,4 @@
-# A fresh machine needs python3.11, make and a package registry; everything else is set up here.
+# A new machine needs python3.11, make and access to a package index; everything else is set up here.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 export READBENCH_DATA ?= data
@@ -7,10 +7,10 @@ export DAGSTER_DISABLE_TELEMETRY = 1
 export HF_HUB_DISABLE_TELEMETRY = 1
 PORT ?= 3000
 
-.PHONY: build test ui bench refresh check clean
+.PHONY: build test ui bench refresh clean
 .DEFAULT_GOAL := build
 
-# The environment is made anew only when what it is made of has changed.
+# The environment is rebuilt only if one of these files has changed.
 .venv/.ready: constraints.txt bootstrap.txt pyproject.toml
 	@echo "setting up .venv (about a minute)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python 3.11 or newer is needed: make PYTHON=/path/to/python3.11"; exit 1; }
@@ -20,23 +20,23 @@ PORT ?= 3000
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-build: .venv/.ready  ## the main job: lite release of all datasets from miniatures, offline, to scores
+build: .venv/.ready  ## the main job: a lite release of all datasets from miniatures, offline, with scores
 	@$(BIN)/readbench build
 
-test: .venv/.ready  ## style, types and tests
+test: .venv/.ready  ## run style checks, type checks and tests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/pytest -n 2
 
-ui: .venv/.ready  ## the Dagster UI on the same instance, on 127.0.0.1
+ui: .venv/.ready  ## open the Dagster UI of the same instance on 127.0.0.1
 	@$(BIN)/python -m assets.ui --port $(PORT)
 
-bench: .venv/.ready  ## speed and memory
+bench: .venv/.ready  ## measure speed and memory
 	@$(BIN)/python -m benchmarks
 
-refresh: .venv/.ready  ## the generated files: docs/labels.md and the snapshot of the graph
+refresh: .venv/.ready  ## write the generated files: docs/labels.md, docs/columns.md and the snapshot of the graph
 	@$(BIN)/python -m assets.refresh
 
-clean:  ## the environment; data are kept
+clean:  ## remove the environment; data are kept
 	rm -rf .venv

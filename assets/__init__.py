@@ -1,5 +1,5 @@
-"""The Dagster graph: a lane of assets for every source, then release, published, evaluation, leaderboard.
+"""The Dagster graph: one lane of assets per source, then release, published, evaluation, leaderboard.
 
-What belongs here: assets, checks, metadata, resources and jobs. What does not: any rule of the benchmark (that
-is ``readbench_data``) and anything special to a dataset (that is ``sources``).
+Belongs here: assets, checks, metadata, resources and jobs. Does not: the rules of the benchmark (``readbench_data``)
+and anything specific to a dataset (``sources``).
 """

@@ -1,20 +1,21 @@
-"""Asset checks, made from the suites in ``expectations``. Belongs here: the translation. Does not: any rule."""
+"""Asset checks, created from the suites in ``expectations``. Belongs here: the translation. Does not: any rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
 
 import expectations
+from expectations import CheckResult
 
 HAS_DATA = "has_data"
 COMPLETE = "complete"
 
 
 def specs(asset: dg.AssetKey, *suites: str) -> list[dg.AssetCheckSpec]:
-    """One check an expectation of each suite."""
+    """Return one check per expectation of the suites."""
     return [
         dg.AssetCheckSpec(name, asset=asset, blocking=blocking, description=why)
         for stage in suites
@@ -23,22 +24,22 @@ def specs(asset: dg.AssetKey, *suites: str) -> list[dg.AssetCheckSpec]:
 
 
 def raw_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """Whether a dataset's original files are there at all, and whether all of them are."""
+    """Return the checks whether any original files of a dataset exist, and whether all of them do."""
     return [
-        dg.AssetCheckSpec(HAS_DATA, asset=asset, description="original files are there"),
-        dg.AssetCheckSpec(COMPLETE, asset=asset, description="every file of the complete source is there"),
+        dg.AssetCheckSpec(HAS_DATA, asset=asset, description="there are original files"),
+        dg.AssetCheckSpec(COMPLETE, asset=asset, description="no file of the complete source is missing"),
     ]
 
 
 def spec(asset: dg.AssetKey, name: str, why: str) -> dg.AssetCheckSpec:
-    """A check of one of the assets after the lanes, which have no suite. It warns and stops nothing."""
+    """Return an advisory check for one of the assets after the lanes, which have no suite."""
     return dg.AssetCheckSpec(name, asset=asset, description=why)
 
 
 def result(
-    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: dict[str, Any]
+    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: Mapping[str, Any]
 ) -> dg.AssetCheckResult:
-    """Result of a check made by :func:`spec`."""
+    """Return the result of a check created by :func:`spec`."""
     return dg.AssetCheckResult(
         check_name=declared[0],
         asset_key=asset,
@@ -49,16 +50,16 @@ def result(
     )
 
 
-def results(outcomes: list[dict[str, Any]], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
-    """Outcomes of a suite (plain data) as check results."""
-    for outcome in outcomes:
+def results(found: Iterable[CheckResult], asset: dg.AssetKey) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of a suite as check results of the lineage view."""
+    for one in found:
         yield dg.AssetCheckResult(
-            check_name=outcome["check"],
+            check_name=one.check,
             asset_key=asset,
-            passed=outcome["passed"],
-            severity=dg.AssetCheckSeverity.ERROR if outcome["blocking"] else dg.AssetCheckSeverity.WARN,
-            description=outcome["description"],
-            metadata={name: _shown(value) for name, value in outcome["observed"].items()},
+            passed=one.passed,
+            severity=dg.AssetCheckSeverity.ERROR if one.blocking else dg.AssetCheckSeverity.WARN,
+            description=one.description,
+            metadata={name: _shown(value) for name, value in one.observed.items()},
         )
 
 
@@ -66,8 +67,11 @@ def _shown(value: Any) -> Any:
     return value if isinstance(value, (int, float, str)) else dg.MetadataValue.json(value)
 
 
-def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> Iterator[dg.AssetCheckResult]:
-    """``reason``: why there is no data, or None. Both are warnings: absent data never stop the rest."""
+def raw_results(asset: dg.AssetKey, reason: str | None, missing: Sequence[str]) -> Iterator[dg.AssetCheckResult]:
+    """Yield the results of :func:`raw_specs`; both are advisory, because absent data never stop other datasets.
+
+    ``reason``: why there are no data, or None.
+    """
     warn = dg.AssetCheckSeverity.WARN
     yield dg.AssetCheckResult(
         check_name=HAS_DATA, asset_key=asset, passed=reason is None, severity=warn, metadata={"reason": reason or "-"}
@@ -77,5 +81,5 @@ def raw_results(asset: dg.AssetKey, reason: str | None, missing: list[str]) -> I
         asset_key=asset,
         passed=reason is None and not missing,
         severity=warn,
-        metadata={"missing": dg.MetadataValue.json(missing[:50]), "missing_count": len(missing)},
+        metadata={"missing": dg.MetadataValue.json(list(missing[:50])), "missing_count": len(missing)},
     )

@@ -1,4 +1,4 @@
-"""The code location. Belongs here: assets, jobs and resources put together. Does not: anything else."""
+"""The code location. Belongs here: combining assets, jobs and resources. Does not: anything else."""
 
 from __future__ import annotations
 
@@ -16,14 +16,19 @@ RELEASE_JOB = "build_release"
 
 
 def lane_job(name: str) -> str:
-    """Name of the job that rebuilds one dataset."""
+    """Return the name of the job that rebuilds one dataset."""
     return f"lane_{name}"
 
 
 def build_definitions(workspace: Workspace | None = None, datasets: Iterable[str] | None = None) -> dg.Definitions:
-    """Fresh definitions. ``workspace`` replaces the resource (tests), ``datasets`` limits the lanes that are made."""
+    """Return new definitions. ``workspace`` replaces the resource (tests), ``datasets`` limits the lanes that are made.
+
+    The descriptions of the lanes show the settings in force in that workspace.
+    """
+    workspace = workspace or Workspace.from_environment()
+    config = workspace.config()
     names = list(sources.all_sources()) if datasets is None else list(datasets)
-    lanes = [asset for name in names for asset in build_lane(sources.get(name))]
+    lanes = [asset for name in names for asset in build_lane(sources.get(name), config)]
     in_process = dg.in_process_executor
     jobs = [
         dg.define_asset_job(
@@ -39,7 +44,7 @@ def build_definitions(workspace: Workspace | None = None, datasets: Iterable[str
             RELEASE_JOB,
             selection=dg.AssetSelection.groups(GROUP),
             executor_def=in_process,
-            description="Release, local publish, evaluation and leaderboard from the lanes as they are.",
+            description="Release, local publish, evaluation and leaderboard from the current results of the lanes.",
         )
     )
     jobs.append(
@@ -47,13 +52,13 @@ def build_definitions(workspace: Workspace | None = None, datasets: Iterable[str
             MAIN_JOB,
             selection=dg.AssetSelection.all(),
             executor_def=in_process,
-            description="All datasets, through release and evaluation, in one run.",
+            description="All datasets, release and evaluation in one run.",
         )
     )
     return dg.Definitions(
         assets=[*lanes, *build_release_assets()],
         jobs=jobs,
-        resources={"workspace": workspace or Workspace.from_environment()},
+        resources={"workspace": workspace},
         executor=in_process,
     )
 

@@ -1,11 +1,11 @@
-"""After the release: one evaluation asset a method family, their results together, and the leaderboard.
+"""After the release: one evaluation asset per method family, one asset with all results, and the leaderboard.
 
-A family is an asset and not a partition: whoever opens the lineage view wants to see that a changed DTW kernel makes
-the distances stale (and the pipelines built on them) and leaves the symbolic methods as they are, and wants each
-family's own picture. Within a family a unit of work is a method on a dataset at a level, and what is stored of these
-is not run again, so that a stale family costs what has really changed.
+A family is an asset and not a partition, so that the lineage view shows that a changed DTW kernel makes the distances
+stale (and the pipelines that use them) but not the symbolic methods, and shows a figure per family. Within a family a
+unit of work is one method on one dataset at one level; stored units are reused, so a stale family recomputes only what
+has changed.
 
-Belongs here: these assets and what the lineage view shows of them. Does not: how anything is scored or drawn.
+Belongs here: these assets and their metadata in the lineage view. Does not: scoring or plotting.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ PUBLISHED = dg.AssetKey("published")
 GROUP = "release"
 METHODS = "readbench_data.evaluation.methods"
 FAMILIES = {
-    "trivial": ("the floors: a random order in exact expectation, and the biggest class first", ("trivial",)),
+    "trivial": ("the baselines: exact expectation of a random order, and the largest class first", ("trivial",)),
     "distance": ("raw windows compared by a distance", ("euclidean", "elastic")),
-    "symbolic": ("words of each channel scored with BM25", ("symbolic",)),
-    "embedding": ("vectors of each window compared by cosine", ("features", "embedding")),
+    "symbolic": ("symbolic words per channel, scored with BM25", ("symbolic",)),
+    "embedding": ("one vector per window, compared by cosine", ("features", "embedding")),
     "rerank": (
-        "pipelines whose first items are put in a new order with the labels of resolved cases",
+        "pipelines that rerank the first candidates with the labels of resolved cases",
         ("rerank", "fusion", "elastic", "features", "embedding"),
     ),
 }
-"""The families of the short list: what they are, and the modules their methods are made of."""
+"""The families of the short list: a description, and the modules that their methods use."""
 
 SCORED = ("scored", "no method of the family failed on a dataset that has data")
 ALL_SCORED = ("all_scored", "no method failed on a dataset that has data")
-ABOVE_RANDOM = ("above_random", "the best method stands above the random floor")
+ABOVE_RANDOM = ("above_random", "the best method scores above the random baseline")
 
 
 def build_evaluation_assets() -> list[dg.AssetsDefinition]:
-    """The assets of the families, ``evaluation`` and ``leaderboard``."""
+    """Return the assets of the families, ``evaluation`` and ``leaderboard``."""
     return [*(_family(name) for name in FAMILIES), _evaluation(), _leaderboard()]
 
 
 def family_key(name: str) -> dg.AssetKey:
-    """``evaluation/<family>``."""
+    """Return the asset key ``evaluation/<family>``."""
     return dg.AssetKey(["evaluation", name])
 
 
-class Asked(dg.Config):
-    """Methods to run instead of the family's part of the short list, as ``readbench evaluate --method`` names them."""
+class MethodSelection(dg.Config):
+    """Methods to run instead of the family's part of the short list, named as in ``readbench evaluate --method``."""
 
     methods: list[str] = []  # noqa: RUF012 - a pydantic field
 
@@ -68,23 +68,25 @@ def _family(name: str) -> dg.AssetsDefinition:
         kinds={"numpy"},
         code_version=code_version(*(f"{METHODS}.{module}" for module in modules)),
         check_specs=[checks.spec(key, *SCORED)],
-        config_schema=Asked.to_fields_dict(),
-        description=f"Rankings and scores at the three pollution levels: {what}. What is stored is not run again.",
+        config_schema=MethodSelection.to_fields_dict(),
+        description=f"Rankings and scores at the three pollution levels: {what}. Stored rankings are reused.",
     )
     def scored(workspace: Workspace) -> dg.MaterializeResult:
         from assets.evaluation_figures import scores_by_dataset
         from readbench_data.evaluation.methods.registry import SHORT_LIST, method
         from readbench_data.evaluation.run.protocol import evaluate
 
-        asked = Asked(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
-        methods = asked or [m for m in SHORT_LIST if method(m).family == name]
+        selected = MethodSelection(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
+        methods = selected or [m for m in SHORT_LIST if method(m).family == name]
         result = evaluate(release_folder(workspace), evaluation_folder(workspace), methods, progress=report)
         counts = result.counts()
         return dg.MaterializeResult(
             metadata={
                 "dagster/row_count": result.rows.height,
                 "methods": dg.MetadataValue.json(methods),
-                "ndcg_at_10": dg.MetadataValue.md(scores_by_dataset(result.rows, f"{name}: NDCG@10 at 0 % Normal")),
+                "ndcg_at_10": dg.MetadataValue.md(
+                    scores_by_dataset(result.rows, f"{name}: NDCG@10, 0 % Normal windows")
+                ),
                 **_data(result.rows),
                 **{f"units_{status}": n for status, n in sorted(counts.items())},
             },
@@ -102,8 +104,8 @@ def _evaluation() -> dg.AssetsDefinition:
         kinds={"parquet"},
         code_version=code_version("readbench_data.evaluation.run.results", "readbench_data.evaluation.run.pruning"),
         check_specs=[checks.spec(EVALUATION, *ALL_SCORED)],
-        description="Every metric of every stored ranking of the release, one row a method, random state, dataset, "
-        "level, metric and K; computed from the rankings, running no method. Shared arrays no result uses are removed.",
+        description="Every metric of every stored ranking of the release, one row per method, random state, dataset, "
+        "level, metric and K; computed from the stored rankings. Shared arrays that no result uses are removed.",
     )
     def evaluation(workspace: Workspace) -> dg.MaterializeResult:
         from readbench_data.evaluation.board.leaderboard import leaderboard as gathered
@@ -137,8 +139,8 @@ def _leaderboard() -> dg.AssetsDefinition:
         kinds={"markdown"},
         code_version=code_version("readbench_data.evaluation.board.files"),
         check_specs=[checks.spec(LEADERBOARD, *ABOVE_RANDOM)],
-        description="Macro NDCG@10 at 0, 10 and 20 % Normal with intervals, what may be claimed, and NDCG@10 per "
-        "dataset; as text, Markdown, Parquet and one self-contained page.",
+        description="Macro NDCG@10 at 0, 10 and 20 % Normal windows with intervals, the significance test, and NDCG@10 "
+        "per dataset; as text, Markdown, Parquet and one self-contained page.",
     )
     def leaderboard(workspace: Workspace) -> dg.MaterializeResult:
         from assets.evaluation_figures import critical_difference, macro_by_level
@@ -150,8 +152,8 @@ def _leaderboard() -> dg.AssetsDefinition:
         for kind, content in files.items():
             workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
         macro = board.macro()
-        floor = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
-        best = max(floor.values(), default=0.0)
+        scores = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
+        best = max(scores.values(), default=0.0)
         return dg.MaterializeResult(
             metadata={
                 "data": board.banner or "original files",
@@ -162,7 +164,7 @@ def _leaderboard() -> dg.AssetsDefinition:
                 "page": dg.MetadataValue.path(workspace.store.url(f"leaderboard/{workspace.release_version}.html")),
             },
             check_results=[
-                checks.result(LEADERBOARD, ABOVE_RANDOM, best > floor.get("Random", 0.0), {"best": best}),
+                checks.result(LEADERBOARD, ABOVE_RANDOM, best > scores.get("Random", 0.0), {"best": best}),
             ],
         )
 
@@ -174,7 +176,7 @@ def _data(rows: pl.DataFrame) -> dict[str, dg.MetadataValue]:
 
 
 def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
-    """Macro NDCG@10 by method and level, shown at once; a blank where a method has no value."""
+    """Return macro NDCG@10 by method and level as a table that is shown inline; blank if a method has no value."""
     levels = {"rho0": "0 %", "rho10": "10 %", "rho20": "20 %"}
     records = [
         dg.TableRecord(
@@ -188,7 +190,7 @@ def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
 
 
 def release_folder(workspace: Workspace) -> Path:
-    """The release as a local folder: in place, or fetched once into the cache where the store is remote."""
+    """Return the release as a local folder: in place, or copied into the cache if the store is remote."""
     folder = f"release/{workspace.release_version}"
     if workspace.store.is_local:
         return Path(workspace.store.url(folder))
@@ -201,12 +203,12 @@ def release_folder(workspace: Workspace) -> Path:
 
 
 def evaluation_folder(workspace: Workspace) -> Path:
-    """Where rankings and scores are kept: local, as they are a cache of work done."""
+    """Return the local folder in which rankings and scores are stored."""
     return Path(workspace.store.url("evaluation")) if workspace.store.is_local else workspace.cache / "evaluation"
 
 
 def known_releases(workspace: Workspace) -> list[Path]:
-    """The folder of every release on this machine: built, published, fetched and pulled ones."""
+    """Return the folder of every release on this machine: built, published, fetched and pulled ones."""
     roots = [workspace.cache / "releases", workspace.cache / "pulled"]
     if workspace.store.is_local:
         roots += [Path(workspace.store.url(place)) for place in ("release", "published")]

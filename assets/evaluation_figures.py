@@ -1,94 +1,101 @@
-"""Pictures of results for the lineage view, readable in black and white. Belongs here: drawing. Does not: scoring."""
+"""Figures of results for the lineage view, readable in black and white. Belongs here: plotting. Does not: scoring."""
 
 from __future__ import annotations
 
-import base64
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
-from assets.figures import DPI, INK, markdown, shortened
+from readbench_data.pages.axes import Scale, width_of
+from readbench_data.pages.drawing import Drawing
+from readbench_data.pages.shapes import CIRCLE, GREY_TRIANGLE, HOLLOW_SQUARE
+from readbench_data.pages.wording import shorten
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from readbench_data.evaluation.board.leaderboard import Leaderboard
 
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-FILLS = (INK, "white", "#9a9a9a")
+Interval = tuple[float, float]
+ROW, TOP, PLOT = 20, 30, 340
+"""Pixels: a row, the title, and the width from 0 to 1."""
 
 
 def scores_by_dataset(rows: pl.DataFrame, title: str) -> str:
-    """NDCG@10 at 0 % of each method (a mark of its own) on each dataset (a row), as Markdown with a PNG."""
-    from matplotlib.figure import Figure
-
+    """NDCG@10 at 0 % of each method (a mark of its own) on each dataset (a row), as Markdown with a picture."""
     primary = rows.filter((pl.col("metric") == "ndcg") & (pl.col("k") == 10) & (pl.col("rho") == 0))
     means = primary.group_by(["method", "dataset"], maintain_order=True).agg(pl.col("value").mean())
     values = {(m, d): v for m, d, v in means.iter_rows() if v is not None}
     methods, datasets = ([*dict.fromkeys(means[c])] for c in ("method", "dataset"))
     if not values:
         return f"{title}: no values"
-    figure = Figure(figsize=(6.4, 1.0 + 0.24 * len(datasets)), dpi=DPI, layout="constrained")
-    axes = figure.subplots()
-    for i, method in enumerate(methods):
-        at = [(values[method, d], j) for j, d in enumerate(datasets) if (method, d) in values]
-        x, y = zip(*at, strict=True) if at else ((), ())
-        axes.plot(
-            x, y, MARKS[i % len(MARKS)], color=INK, markerfacecolor=FILLS[i % len(FILLS)], markersize=6, label=method
-        )
     empty = {d for d in datasets if not any((m, d) in values for m in methods)}
-    _dress(axes, [f"{d} (no data)" if d in empty else d for d in datasets], title)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    names = [f"{d} (no data)" if d in empty else d for d in datasets]
+    series = {method: [values.get((method, d)) for d in datasets] for method in methods}
     best = max(values, key=lambda key: values[key])
-    return markdown(figure, f"{title}; highest: {best[0]} on {best[1]}, {values[best]:.3f}")
+    drawing = _dots(title, names, series, list(range(len(methods))))
+    return drawing.image(f"{title}; highest: {best[0]} on {best[1]}, {values[best]:.3f}")
 
 
 def macro_by_level(board: Leaderboard) -> str:
-    """Macro NDCG@10 of each method at the three levels, with the interval at 0 %, as Markdown with a PNG."""
-    from matplotlib.figure import Figure
-
+    """Macro NDCG@10 of each method at the three levels, with the interval at 0 %, as Markdown with a picture."""
     from readbench_data.evaluation.task.release_data import LEVELS
 
     macro = [row for row in board.macro().iter_rows(named=True) if row["rho0"] is not None][:40]
     if not macro:
         return "no values"
-    title = "macro NDCG@10 at 0, 10 and 20 % Normal; bar: 95 % interval at 0 %"
-    figure = Figure(figsize=(7.2, 1.0 + 0.24 * len(macro)), dpi=DPI, layout="constrained")
-    axes = figure.subplots()
+    title = "macro NDCG@10 at 0, 10 and 20 % Normal windows; bar: 95 % interval at 0 %"
     comparison = board.comparison(0)
-    for j, row in enumerate(macro):
-        known = row["method"] in comparison.methods
-        interval = comparison.interval(row["method"]) if known else None
-        if interval is not None:
-            axes.plot(interval, (j, j), "-", color="#9a9a9a", linewidth=5, alpha=0.5, solid_capstyle="butt")
-    for i, rho in enumerate(LEVELS):
-        shown = [(row[f"rho{rho}"], j) for j, row in enumerate(macro) if row[f"rho{rho}"] is not None]
-        x, y = np.array(shown).T
-        axes.plot(x, y, MARKS[i], color=INK, markerfacecolor=FILLS[i], markersize=6, label=f"{rho} %")
-    _dress(axes, [row["method"] for row in macro], title)
-    axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    return markdown(figure, f"{title}; best: {macro[0]['method']}, {macro[0]['rho0']:.3f}")
+    intervals = [comparison.interval(row["method"]) if row["method"] in comparison.methods else None for row in macro]
+    series = {f"{rho} %": [row[f"rho{rho}"] for row in macro] for rho in LEVELS}
+    names, marks = [row["method"] for row in macro], [CIRCLE, HOLLOW_SQUARE, GREY_TRIANGLE]
+    drawing = _dots(title, names, series, marks, intervals)
+    return drawing.image(f"{title}; best: {names[0]}, {macro[0]['rho0']:.3f}")
 
 
 def critical_difference(board: Leaderboard) -> str:
-    """The sentence that may be claimed at 0 %, and the critical-difference figure as Markdown with an SVG."""
-    from readbench_data.evaluation.statistics.cd_figure import cd_svg
+    """The sentence that may be claimed at 0 %, and the critical-difference figure as Markdown."""
+    from readbench_data.evaluation.statistics.cd_figure import cd_words, draw_cd
 
     comparison = board.comparison(0)
-    if comparison.test is None:
+    drawing = draw_cd(comparison)
+    if drawing is None:
         return comparison.sentence()
-    drawing = cd_svg(comparison).replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" style="background:#fff" ', 1)
-    encoded = base64.b64encode(drawing.replace("currentColor", INK).encode()).decode()
-    return f"{comparison.sentence()}\n\n![critical-difference figure](data:image/svg+xml;base64,{encoded})"
+    return f"{comparison.sentence()}\n\n{drawing.image(cd_words(comparison, 'at 0 % Normal windows'))}"
 
 
-def _dress(axes: Axes, rows: list[str], title: str) -> None:
-    axes.set_yticks(range(len(rows)), [shortened(name) for name in rows], fontsize=8)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(-0.02, 1.02)
-    axes.tick_params(labelsize=8)
-    axes.grid(axis="both", color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.set_title(title, fontsize=9, loc="left", color=INK)
-    axes.spines[["top", "right"]].set_visible(False)
+def _dots(
+    title: str,
+    names: Sequence[str],
+    series: dict[str, list[float | None]],
+    marks: Sequence[int],
+    intervals: Sequence[Interval | None] = (),
+) -> Drawing:
+    """A row for each name, with a mark for each series that has a value from 0 to 1 there, and a bar for an interval;
+    the series with their marks at the right."""
+    labels = [shorten(name, 36) for name in names]
+    left = max(width_of(label) for label in labels) + 12
+    bottom = TOP + ROW * len(names)
+    x = Scale(0, 1, left + 8, left + PLOT)
+    right = x.stop + 8
+    legend = max(width_of(shorten(name, 30)) for name in series)
+    height = max(bottom + 24, TOP + ROW * len(series) + 8)
+    drawing = Drawing(max(right + 34 + legend, width_of(title, 13) + 8), height)
+    drawing.text(4, 16, title, kind="heading")
+    for i in range(6):
+        drawing.line(x(i / 5), TOP, x(i / 5), bottom, "grid")
+        drawing.text(x(i / 5), bottom + 16, f"{i / 5:.1f}", "middle", "small")
+    drawing.path((left, left, right), (TOP, bottom, bottom), "axis")
+    for i, label in enumerate(labels):
+        y = TOP + ROW * (i + 0.5)
+        drawing.line(left, y, right, y, "grid")
+        drawing.text(left - 6, y + 4, label, "end")
+        interval = intervals[i] if i < len(intervals) else None
+        if interval is not None:
+            drawing.box(x(interval[0]), y - 3, x(interval[1]) - x(interval[0]), 6, "interval")
+    for j, (name, values) in enumerate(series.items()):
+        for i, value in enumerate(values):
+            if value is not None:
+                drawing.mark(x(value), TOP + ROW * (i + 0.5), marks[j])
+        drawing.mark(right + 18, TOP + ROW * (j + 0.5), marks[j])
+        drawing.text(right + 28, TOP + ROW * (j + 0.5) + 4, shorten(name, 30))
+    return drawing

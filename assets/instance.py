@@ -1,4 +1,4 @@
-"""The Dagster instance. Belongs here: where it lives. Does not: what runs on it."""
+"""The Dagster instance. Belongs here: where it is stored. Does not: what runs on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
 
 
 def prepare_home(data: str) -> Path:
-    """READBENCH_HOME with this project's ``dagster.yaml`` in it, and the environment that points there."""
+    """Create READBENCH_HOME with this project's ``dagster.yaml``, set the environment to it, and return it."""
     home = readbench_home(data)
     home.mkdir(parents=True, exist_ok=True)
     wanted = TEMPLATE.read_bytes() if TEMPLATE.is_file() else b"telemetry:\n  enabled: false\n"
@@ -30,10 +30,10 @@ def prepare_home(data: str) -> Path:
 
 @contextmanager
 def open_instance(data: str) -> Iterator[dg.DagsterInstance]:
-    """The instance in READBENCH_HOME, which ``make ui`` shows as well."""
+    """Open the instance in READBENCH_HOME, which ``make ui`` shows as well."""
     prepare_home(data)
-    # A lane without data skips its stages; Dagster would warn once for every check it then does not run.
-    # Named in full, because every run sets the level of its parent anew.
+    # A lane without data skips its stages; Dagster would warn once per check that it does not run.
+    # The logger is named in full, because every run resets the level of its parent.
     logging.getLogger("dagster._core.execution.plan.active").setLevel(logging.ERROR)
     with dg.DagsterInstance.get() as instance:
         yield instance

@@ -1,13 +1,13 @@
 """The lane of one source: raw, recordings, windows, benchmark.
 
-Belongs here: the factory that makes a lane from a declaration, and what the lineage view shows of it. Does not:
-the work of a stage (``readbench_data.lane``) or anything special to one dataset.
+Belongs here: the factory that creates a lane from a source's declaration, and its metadata in the lineage view. Does
+not: the work of a stage (``readbench_data.lane``) or anything specific to one dataset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 import polars as pl
@@ -17,19 +17,37 @@ from assets import checks, metadata
 from assets.resources import Workspace, stage_version
 from expectations import projections
 from readbench_data import lane as stages
+from readbench_data.dataset.allowed import shown
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import NoData
 from readbench_data.leakage.facts import from_lane
 from readbench_data.leakage.leaks import find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
-from readbench_data.release.build import set_lane_status
+from readbench_data.release.lane_records import (
+    BenchmarkRecord,
+    LaneState,
+    RecordingsRecord,
+    WindowsRecord,
+    set_lane_state,
+)
+from readbench_data.store.records import JsonObject
 
+R = TypeVar("R", RecordingsRecord, WindowsRecord, BenchmarkRecord)
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
 
 
-def build_lane(source: Source) -> list[dg.AssetsDefinition]:
-    """The four assets of a source, with key prefix and group = dataset."""
-    return [_raw(source), _recordings(source), _windows(source), _benchmark(source)]
+def build_lane(source: Source, config: BenchmarkConfig) -> list[dg.AssetsDefinition]:
+    """Return the four assets of a source, described with the settings in force; key prefix and group are its name."""
+    settings = config.for_dataset(source.name, source.config)
+    return [
+        _raw(source),
+        _recordings(source, settings),
+        _windows(source, settings, config),
+        _benchmark(source, settings, config),
+    ]
 
 
 def _key(source: Source, name: str) -> dg.AssetKey:
@@ -65,37 +83,42 @@ def _raw(source: Source) -> dg.AssetsDefinition:
             lane = workspace.lane(source)
             record = stages.raw(lane)
         except NoData as absent:
-            set_lane_status(workspace.store, source.name, {"status": "no_data", "reason": str(absent)})
+            absence = LaneState(status=LaneStatus.NO_DATA, reason=str(absent))
+            set_lane_state(workspace.store, source.name, absence)
             yield from checks.raw_results(key, str(absent), [])
             empty = expectations.run("raw", projections.raw([], (), ()))
-            yield from checks.results([{**vars(o), "blocking": False} for o in empty], key)
+            yield from checks.results([found.changed(blocking=False) for found in empty], key)
             return
-        known = () if record["origin"] == "miniature" else source.known_sha256
-        frame = projections.raw(record["inputs"], known, set(record["verified"]))
+        known = () if record.origin == OriginKind.MINIATURE else source.known_sha256
+        frame = projections.raw(record.inputs, known, set(record.verified))
         try:
             seen = expectations.require("raw", source.name, frame)
         except expectations.CheckFailed as failed:
-            yield from checks.results([vars(o) for o in failed.outcomes], key)
+            yield from checks.results(failed.results, key)
             raise
         yield dg.MaterializeResult(
             asset_key=key,
             metadata=metadata.raw(source, record),
-            check_results=[*checks.raw_results(key, None, record["missing"]), *checks.results(seen, key)],
-            data_version=dg.DataVersion(record["key"][:16]),
+            check_results=[*checks.raw_results(key, None, record.missing), *checks.results(seen, key)],
+            data_version=dg.DataVersion(record.key[:16]),
         )
 
     return raw
 
 
-def _recordings(source: Source) -> dg.AssetsDefinition:
+def _recordings(source: Source, settings: DatasetConfig[Any]) -> dg.AssetsDefinition:
     key = _key(source, "recordings")
     how = (
-        "sentinels to missing, dead channels removed, rows that still miss a value dropped, which breaks the recording"
+        "sentinels set to missing, constant channels removed, rows with a missing value dropped, which splits the "
+        "recording"
         if source.curation.missing == "drop_rows"
         else "forward fill, back fill of a leading gap, 0 for absent channels"
     )
 
-    @_asset(source, "recordings", "raw", f"Curated recordings: {how}. Paper A.1.1.", {"parquet"})
+    options = ", ".join(f"{name} = {shown(value)}" for name, value in settings.options.for_reader().items())
+    description = f"Curated recordings: {how}{f'; {options}' if options else ''}. Paper A.1.1."
+
+    @_asset(source, "recordings", "raw", description, {"parquet"})
     def recordings(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
         yield from _gated(
@@ -110,17 +133,19 @@ def _recordings(source: Source) -> dg.AssetsDefinition:
 
 
 SUITES = {"benchmark": ("benchmark", "leaks")}
-"""Suites of a stage that has more than its own."""
+"""Stages with more than one suite."""
 
 
-def _windows(source: Source) -> dg.AssetsDefinition:
+def _windows(source: Source, settings: DatasetConfig[Any], config: BenchmarkConfig) -> dg.AssetsDefinition:
     key = _key(source, "windows")
     cut = (
         "the source's own windows"
-        if source.config.length is None
-        else f"length {source.config.length}, stride {source.config.stride or source.config.length}"
+        if settings.length is None
+        else f"length {settings.length}, stride {settings.stride or settings.length}"
     )
-    description = f"Window index: {cut}; rule {source.rule}; evidence: {source.evidence}. Paper A.1.3."
+    coverage = f" with a coverage of more than {config.coverage:g}" if source.rule == "short_fault" else ""
+    rule = f"rule {source.rule}{coverage}, normal purity {config.normal_purity:g}"
+    description = f"Window index: {cut}; {rule}; evidence: {source.evidence}. Paper A.1.3."
 
     @_asset(source, "windows", "recordings", description, {"polars", "parquet"})
     def windows(workspace: Workspace) -> Events:
@@ -137,9 +162,17 @@ def _windows(source: Source) -> dg.AssetsDefinition:
     return windows
 
 
-def _benchmark(source: Source) -> dg.AssetsDefinition:
+def _benchmark(source: Source, settings: DatasetConfig[Any], config: BenchmarkConfig) -> dg.AssetsDefinition:
     key = _key(source, "benchmark")
-    description = f"Queries and the nested corpora at 0, 10 and 20 % Normal, drawn by seed. Split unit: {source.unit}."
+    split = (
+        "the source's own split where possible"
+        if settings.native_split
+        else f"{settings.test_fraction:.3g} of each class on the query side"
+    )
+    description = (
+        f"Queries (at most {config.query_cap}) and the nested corpora at 0, 10 and 20 % Normal (at most "
+        f"{config.corpus_cap} anomalies), selected by seed {config.seed}; {split}. Split unit: {source.unit}."
+    )
 
     @_asset(source, "benchmark", "windows", description, {"parquet"})
     def benchmark(workspace: Workspace) -> Events:
@@ -153,10 +186,9 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
             examples = projections.leak_examples(found, shortcuts)
             return seen + expectations.require("leaks", source.name, projections.leaks(found, shortcuts), examples)
 
-        def work() -> stages.Record:
+        def work() -> BenchmarkRecord:
             record = stages.benchmark(lane, gate)
-            done = {name: _current(lane, name)["key"] for name in stages.STAGES}
-            set_lane_status(workspace.store, source.name, {"status": "ok", "reason": None, **done})
+            set_lane_state(workspace.store, source.name, lane.state())
             return record
 
         yield from _gated(key, work, lambda record: metadata.benchmark(lane, record))
@@ -164,24 +196,16 @@ def _benchmark(source: Source) -> dg.AssetsDefinition:
     return benchmark
 
 
-def _current(lane: stages.Lane, name: str) -> stages.Record:
-    record = lane.stage(name).current()
-    assert record is not None
-    return record
-
-
-def _gated(
-    key: dg.AssetKey, work: Callable[[], stages.Record], shown: Callable[[stages.Record], dict[str, Any]]
-) -> Events:
-    """Run a stage; its checks are shown whether they let it pass or not, and nothing is promoted if not."""
+def _gated(key: dg.AssetKey, work: Callable[[], R], shown: Callable[[R], JsonObject]) -> Events:
+    """Run a stage and show its checks, also if a blocking check fails; then nothing is promoted."""
     try:
         record = work()
     except expectations.CheckFailed as failed:
-        yield from checks.results([vars(o) for o in failed.outcomes], key)
+        yield from checks.results(failed.results, key)
         raise
     yield dg.MaterializeResult(
         asset_key=key,
-        metadata={**shown(record), "reused": record["reused"]},
-        check_results=list(checks.results(record["checks"], key)),
-        data_version=dg.DataVersion(record["key"][:16]),
+        metadata={**shown(record), "reused": record.reused},
+        check_results=list(checks.results(record.checks, key)),
+        data_version=dg.DataVersion(record.key[:16]),
     )

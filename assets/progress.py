@@ -1,7 +1,4 @@
-"""Progress lines of a running asset, for whoever listens. Belongs here: the one place where they pass through.
-
-Does not belong here: how they are shown.
-"""
+"""Progress lines of a running asset. Belongs here: sending them to the registered listeners. Does not: showing them."""
 
 from __future__ import annotations
 
@@ -12,14 +9,14 @@ _listeners: list[Callable[[str], None]] = []
 
 
 def report(line: str) -> None:
-    """Tell every listener."""
+    """Send a line to every listener."""
     for listener in _listeners:
         listener(line)
 
 
 @contextmanager
 def listen(listener: Callable[[str], None]) -> Iterator[None]:
-    """Hear every progress line while the block runs."""
+    """Register a listener for progress lines while the block runs."""
     _listeners.append(listener)
     try:
         yield

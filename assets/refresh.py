@@ -1,7 +1,8 @@
-"""The generated files: ``docs/labels.md`` and the snapshot of the whole graph, ``tests/assets/graph.json``.
+"""The generated files: ``docs/labels.md``, ``docs/columns.md`` and the snapshot of the whole graph,
+``tests/assets/graph.json``.
 
-Belongs here: writing them (``python -m assets.refresh``). Does not: what they say
-(``readbench_data.dataset.label_docs`` and the definitions themselves).
+Belongs here: writing them (``python -m assets.refresh``). Does not: their content
+(``readbench_data.dataset.label_docs``, ``readbench_data.release.column_docs`` and the definitions themselves).
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ import dagster as dg
 import sources
 from assets.definitions import build_definitions
 from readbench_data.dataset.label_docs import labels_page
+from readbench_data.release.column_docs import columns_page
 
 REPO = Path(__file__).resolve().parent.parent
 LABELS = REPO / "docs" / "labels.md"
+COLUMNS = REPO / "docs" / "columns.md"
 GRAPH = REPO / "tests" / "assets" / "graph.json"
 
 
 def graph_snapshot(definitions: dg.Definitions) -> dict[str, Any]:
-    """Assets (group, dependencies, kinds, checks and whether they block) and jobs, as plain data in a fixed order.
+    """Return assets (group, dependencies, kinds, checks and whether they block) and jobs as plain data in fixed order.
 
-    Code versions are left out: they change with every change of code, which says nothing of the lineage.
+    Code versions are left out, because they also change if the lineage stays the same.
     """
     repository = definitions.get_repository_def()
     graph = repository.asset_graph
@@ -48,18 +51,18 @@ def graph_snapshot(definitions: dg.Definitions) -> dict[str, Any]:
 
 
 def graph_text() -> str:
-    """What ``tests/assets/graph.json`` should hold."""
+    """Return the expected content of ``tests/assets/graph.json``."""
     return json.dumps(graph_snapshot(build_definitions()), indent=1, sort_keys=True) + "\n"
 
 
 def labels_text() -> str:
-    """What ``docs/labels.md`` should hold."""
+    """Return the expected content of ``docs/labels.md``."""
     return labels_page(sources.all_sources())
 
 
 def main() -> int:
-    """Write both files and say which of them changed."""
-    for path, text in ((LABELS, labels_text()), (GRAPH, graph_text())):
+    """Write the files and report which of them changed."""
+    for path, text in ((LABELS, labels_text()), (COLUMNS, columns_page()), (GRAPH, graph_text())):
         changed = not path.is_file() or path.read_text(encoding="utf-8") != text
         path.parent.mkdir(parents=True, exist_ok=True)
         if changed:

@@ -1,6 +1,6 @@
-"""Where the lanes meet: release and published; what follows them is in ``assets.evaluation``.
+"""The assets ``release`` and ``published``, which depend on all lanes; ``assets.evaluation`` has those that follow.
 
-Belongs here: the two assets and what the lineage view shows of them. Does not: how a release is built, verified,
+Belongs here: the two assets and their metadata in the lineage view. Does not: how a release is built, verified or
 published.
 """
 
@@ -17,22 +17,23 @@ from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release
 from assets.progress import report
 from assets.resources import Workspace
 from expectations import projections
-from readbench_data.release import layout
-from readbench_data.release.build import build_release, left_out, release_content
+from readbench_data.dataset.files import OriginKind
+from readbench_data.release.build import build_release, left_out
 from readbench_data.release.code import release_code
 from readbench_data.release.composition import COLUMNS, table_rows
 from readbench_data.release.local import publish_local
-from readbench_data.release.verify import verify
+from readbench_data.release.reading import composition_in, manifest_in
+from readbench_data.release.verify import verify_release
 from readbench_data.store.code_version import code_version
 from readbench_data.store.store import Store
 
 RELEASE = dg.AssetKey("release")
-SAME_CONTENT = ("same_content", "what is published is what was released")
+SAME_CONTENT = ("same_content", "the published copy has the content of the release")
 PLACES = ("release", "published")
 
 
 class PublishTo(dg.Config):
-    """Where else a release is published: the options of ``readbench publish``, all empty by default."""
+    """An additional target to publish to: the options of ``readbench publish``, all empty by default."""
 
     to: str = ""
     endpoint: str = ""
@@ -42,7 +43,7 @@ class PublishTo(dg.Config):
 
 
 def build_release_assets() -> list[dg.AssetsDefinition]:
-    """The assets after the lanes."""
+    """Return the assets after the lanes."""
     lanes = [dg.AssetKey([name, "benchmark"]) for name in sources.all_sources()]
 
     @dg.asset(
@@ -52,22 +53,22 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         kinds={"parquet"},
         code_version=release_code(),
         check_specs=checks.specs(RELEASE, "release"),
-        description="Versioned Parquet, card, manifest and audit tables of every lane that is built; it names the "
+        description="Versioned Parquet files, card, manifest and audit tables of every lane that is built; lists the "
         "datasets without data. Verified before it is promoted.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
-        seen: list[dict[str, object]] = []
+        seen: list[expectations.CheckResult] = []
 
         def gate(store: Store, folder: str) -> None:
             report("release: verifying")
-            found = verify(Store(_below(store, folder)))
+            found = verify_release(Store(_below(store, folder)))
             seen.extend(
                 expectations.require(
                     "release", f"release {workspace.release_version}", projections.release(found.rows())
                 )
             )
 
-        report("release: gathering the lanes")
+        report("release: collecting the results of the lanes")
         version = workspace.release_version
         try:
             manifest = build_release(
@@ -77,12 +78,12 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 workspace.config(),
                 release_code(),
                 gate,
-                miniatures=workspace.origin_kind == "miniature",
+                miniatures=workspace.origin_kind == OriginKind.MINIATURE,
             )
         except expectations.CheckFailed as failed:
-            yield from checks.results([vars(o) for o in failed.outcomes], RELEASE)
+            yield from checks.results(failed.results, RELEASE)
             raise
-        composition = workspace.store.read_json(f"release/{version}/{layout.COMPOSITION}")
+        composition = composition_in(workspace.store, f"release/{version}")
         rows = [
             dg.TableRecord(dict(zip(("dataset", "data", *COLUMNS), row, strict=True)))
             for row in table_rows(composition)
@@ -92,17 +93,17 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
             metadata={
                 "version": version,
                 "composition": dg.MetadataValue.table(rows),
-                "status": dg.MetadataValue.json({n: d["status"] for n, d in manifest["datasets"].items()}),
+                "status": dg.MetadataValue.json({n: str(d.status) for n, d in manifest.datasets.items()}),
                 "reasons": dg.MetadataValue.json(
-                    {n: d["reason"] for n, d in manifest["datasets"].items() if d["reason"]}
+                    {n: d.reason for n, d in manifest.datasets.items() if d.reason}
                     | left_out(
                         workspace.store,
                         sources.all_sources(),
                         workspace.config(),
-                        workspace.origin_kind == "miniature",
+                        workspace.origin_kind == OriginKind.MINIATURE,
                     )
                 ),
-                "bytes": sum(f["bytes"] for f in manifest["files"].values()),
+                "bytes": sum(f.bytes for f in manifest.files.values()),
                 "path": dg.MetadataValue.path(workspace.store.url(f"release/{version}")),
             },
             check_results=list(checks.results(seen, RELEASE)),
@@ -116,31 +117,30 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         code_version=code_version("readbench_data.release.local", "readbench_data.hub.publication"),
         check_specs=[checks.spec(PUBLISHED, *SAME_CONTENT)],
         config_schema=PublishTo.to_fields_dict(),
-        description="The release in a versioned local folder; with `to` in its run configuration also on the Hub, in "
-        "a folder or in an object store, as `readbench publish` does it.",
+        description="The release in a versioned local folder; with `to` in the run configuration also on the Hub, in a "
+        "folder or in an object store, as with `readbench publish`.",
     )
     def published(workspace: Workspace) -> dg.MaterializeResult:
         config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
         report("published: copying to the local versioned folder")
-        receipt = publish_local(workspace.store, workspace.release_version)
-        manifests = [workspace.store.read_json(f"{f}/{workspace.release_version}/{layout.MANIFEST}") for f in PLACES]
-        same = len({release_content(manifest) for manifest in manifests}) == 1
-        if config.to:
-            receipt = {**receipt, **publish_to(workspace, config)}
+        copied = publish_local(workspace.store, workspace.release_version)
+        manifests = [manifest_in(workspace.store, f"{place}/{workspace.release_version}") for place in PLACES]
+        same = len({manifest.content for manifest in manifests}) == 1
+        shown = {**vars(copied), **(publish_to(workspace, config) if config.to else {})}
         return dg.MaterializeResult(
-            metadata={k: v for k, v in receipt.items() if v is not None},
-            check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": receipt["content"]})],
+            metadata={k: v for k, v in shown.items() if v is not None},
+            check_results=[checks.result(PUBLISHED, SAME_CONTENT, same, {"content": copied.content})],
         )
 
     return [release, published, *build_evaluation_assets()]
 
 
 def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
-    """Publish beyond the data root; where, under which commit, and what was left out. The token is never part of it."""
+    """Publish to a target outside the data root; return target, commit and the datasets left out, never the token."""
     from readbench_data.hub import publication
     from readbench_data.hub.address import parse_target
 
-    wish = publication.Wish(
+    request = publication.PublishRequest(
         release_folder(workspace),
         parse_target(config.to),
         private=config.private,
@@ -149,13 +149,14 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
         with_unlicensed=tuple(config.with_unlicensed),
     )
 
-    def say(line: str) -> None:
+    def progress(line: str) -> None:
         report(f"published: {line}")
 
-    with publication.prepared(wish, sources.all_sources(), workspace.store, workspace.cache, say=say) as ready:
-        receipt = publication.publish(wish, ready, workspace.store, say=say)
-    shown = {key: receipt[key] for key in ("target", "commit", "unchanged")}
-    return {**shown, "left_out": dg.MetadataValue.json(receipt["left_out"])}
+    store, cache = workspace.store, workspace.cache
+    with publication.prepared(request, sources.all_sources(), store, cache, report=progress) as ready:
+        receipt, unchanged = publication.publish(request, ready, store, report=progress)
+    shown = {"target": receipt.target, "commit": receipt.commit, "unchanged": unchanged}
+    return {**shown, "left_out": dg.MetadataValue.json(list(receipt.left_out))}
 
 
 def _below(store: Store, path: str) -> str:

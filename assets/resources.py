@@ -1,4 +1,4 @@
-"""What a run needs from outside. Belongs here: where data lie and which settings hold. Does not: work."""
+"""The resource of a run. Belongs here: where data are stored and which settings apply. Does not: the work itself."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import sources
 from assets.progress import report
 from readbench_data import default_version
 from readbench_data.dataset.config import BenchmarkConfig, load_config
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.origin import Origin
 from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
@@ -22,13 +23,13 @@ DEFAULT_DATA = "data"
 
 
 class Workspace(dg.ConfigurableResource):
-    """One place to work in.
+    """The data root, the origin of the data and the settings of a run.
 
-    ``data``: the data root, a folder or any fsspec URL. ``profile``: lite or full; by default full with a mirror,
-    else lite. ``mirror``: a folder or http URL with one folder a dataset. ``origin``: miniature, download or
-    mirror; by default the mirror if there is one, else miniatures for the lite profile and downloads for the
-    full one. ``settings``: NAME=VALUE overrides; ``config_file``: a TOML file of them. ``verify``: published
-    checksums must hold. ``pool``: write every kept window as well.
+    ``data``: the data root, a folder or any fsspec URL. ``profile``: lite or full; default: full with a mirror, else
+    lite. ``mirror``: a folder or http URL with one folder per dataset. ``origin``: miniature, download or mirror;
+    default: the mirror if there is one, else miniatures for the lite profile and downloads for the full one.
+    ``settings``: NAME=VALUE overrides; ``config_file``: a TOML file of them. ``verify``: published checksums must
+    match. ``pool``: also write every retained window.
     """
 
     data: str = DEFAULT_DATA
@@ -43,7 +44,7 @@ class Workspace(dg.ConfigurableResource):
 
     @classmethod
     def from_environment(cls) -> Workspace:
-        """As READBENCH_DATA, READBENCH_PROFILE and READBENCH_MIRROR say."""
+        """Return the workspace defined by READBENCH_DATA, READBENCH_PROFILE and READBENCH_MIRROR."""
         return cls(
             data=os.environ.get("READBENCH_DATA", DEFAULT_DATA),
             profile=os.environ.get("READBENCH_PROFILE", ""),
@@ -59,32 +60,37 @@ class Workspace(dg.ConfigurableResource):
         return self.profile or ("full" if self.mirror else "lite")
 
     @property
-    def origin_kind(self) -> str:
-        """Where original files come from, as given or by default."""
-        kind = self.origin or ("mirror" if self.mirror else "miniature" if self.profile_name == "lite" else "download")
-        if kind == "mirror" and not self.mirror:
+    def origin_kind(self) -> OriginKind:
+        """The origin of the original files, as given or by default."""
+        if self.origin and self.origin not in [*OriginKind]:
+            raise UsageError(f"no origin {self.origin!r}; there are {', '.join(OriginKind)}")
+        usual = OriginKind.MINIATURE if self.profile_name == "lite" else OriginKind.DOWNLOAD
+        kind = OriginKind(self.origin) if self.origin else OriginKind.MIRROR if self.mirror else usual
+        if kind == OriginKind.MIRROR and not self.mirror:
             raise UsageError("origin mirror needs --mirror")
         return kind
 
     @property
     def release_version(self) -> str:
-        """The version to build: the project's own unless given; lite releases end in -lite."""
+        """The version to build: that of the project unless given; lite releases end in -lite."""
         version = self.version or default_version()
         lite = self.profile_name == "lite" and not version.endswith("-lite")
         return f"{version}-lite" if lite else version
 
     @property
     def cache(self) -> Path:
-        """A local folder for downloads, miniatures and remembered checksums, even where the store is remote."""
+        """The local folder for downloads, miniatures and cached checksums, also if the store is remote."""
         return Path(self.store.url("cache")) if self.store.is_local else readbench_home(self.data) / "cache"
 
     def config(self) -> BenchmarkConfig:
-        """The settings in force."""
+        """Return the settings of this run."""
         file = Path(self.config_file) if self.config_file else None
-        return load_config(self.profile_name, file, self.settings, sources.all_sources())
+        declared = {name: source.config for name, source in sources.all_sources().items()}
+        return load_config(self.profile_name, file, self.settings, declared)
 
     def lane(self, source: Source) -> Lane:
-        """A dataset's lane. Raises ``NoData`` where its original files cannot be had."""
+        """Return a dataset's lane. Raises ``NoData`` if its original files are not available."""
+        config = self.config()  # before any file is fetched: a setting that no build can use is refused first
         origin = Origin(self.origin_kind, self.cache, self.mirror or None)
         module, miniature = sources.module_names(source.name)
         return Lane(
@@ -92,7 +98,7 @@ class Workspace(dg.ConfigurableResource):
             module=module,
             store=self.store,
             files=origin.files(source, lambda: (sources.miniature(source.name), miniature)),
-            config=self.config(),
+            config=config,
             verify=self.verify,
             pool=self.pool,
             progress=lambda line: report(f"{source.name}: {line}"),
@@ -100,7 +106,7 @@ class Workspace(dg.ConfigurableResource):
 
 
 def readbench_home(data: str) -> Path:
-    """Dagster's home and local caches: READBENCH_HOME, or a folder beside the data root."""
+    """Return the folder of Dagster's home and local caches: READBENCH_HOME, or a folder next to the data root."""
     if home := os.environ.get("READBENCH_HOME"):
         return Path(home).absolute()
     if "://" in data:
@@ -110,5 +116,5 @@ def readbench_home(data: str) -> Path:
 
 
 def stage_version(source: Source, stage: str) -> str:
-    """Code version of one stage of a lane, for the lineage view."""
+    """Return the code version of one stage of a lane, for the lineage view."""
     return code_version(sources.module_names(source.name)[0], f"readbench_data.lane.stage_{stage}")

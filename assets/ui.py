@@ -19,7 +19,7 @@ WORKSPACE = TEMPLATE.with_name("workspace.yaml")
 
 
 def is_free(port: int) -> bool:
-    """Whether nothing listens on a local port."""
+    """Return whether a local port is free."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -30,13 +30,13 @@ def is_free(port: int) -> bool:
 
 
 def command(port: int) -> list[str]:
-    """The words that start the UI and the daemon which runs what is launched there."""
+    """Return the command that starts the UI and the daemon that executes the runs launched in it."""
     dagster = str(Path(sys.executable).with_name("dagster"))
     return [dagster, "dev", "-h", HOST, "-p", str(port), "-w", str(WORKSPACE), "--log-level", "warning"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prepare the home and become ``dagster dev``; 1 where the port cannot be had."""
+    """Prepare the home and replace this process by ``dagster dev``; returns 1 if the port is not available."""
     parser = argparse.ArgumentParser(prog="python -m assets.ui", description="The Dagster UI of this project.")
     parser.add_argument("--port", type=int, default=3000, help="local port (3000)")
     parser.add_argument(
@@ -44,20 +44,20 @@ def main(arguments: list[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     if not 0 < given.port < 65536:
-        parser.error(f"--port {given.port}: it takes a number from 1 to 65535")
+        parser.error(f"--port {given.port}: must be a number from 1 to 65535")
     if not is_free(given.port):
         where = f"http://{HOST}:{given.port}"
-        print(f"port {given.port} is taken: the UI may be open at {where}, or choose another: make ui PORT=3001")
+        print(f"port {given.port} is in use, perhaps by a UI at {where}; to use another port: make ui PORT=3001")
         return 1
     data = given.data if "://" in given.data else str(Path(given.data).absolute())
     os.environ["READBENCH_DATA"] = data
     home = prepare_home(data)
-    print(f"Dagster UI: http://{HOST}:{given.port}   (it answers in about half a minute; Ctrl-C stops it)")
+    print(f"Dagster UI: http://{HOST}:{given.port}   (ready in about half a minute; Ctrl-C stops it)")
     print(f"data root {data}, runs and events in {home}", flush=True)
     os.environ.setdefault("PYTHONWARNINGS", "ignore::FutureWarning")  # dagster recommends another tool at every start
-    os.chdir(home)  # elsewhere dagster says that it does not use the dagster.yaml it finds there
-    words = command(given.port)
-    os.execv(words[0], words)
+    os.chdir(home)  # in another folder dagster would warn that it ignores the dagster.yaml there
+    dagster_command = command(given.port)
+    os.execv(dagster_command[0], dagster_command)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""What a second version uploads: bytes that are new to a store of content-defined chunks.
+"""Measures what a second version uploads: the bytes that are new to a store of content-defined chunks.
 
     python -m benchmarks deduplication                               random walks in the shapes of five datasets
     python -m benchmarks.deduplication --windows data/mit_bih/pool/*.parquet     windows of a release
 
-Four second versions: 1 % of the entries have another class, 1 % have other values (both keep ids and places), 1 % are
-replaced by other windows, 1 % are added. Each is written as a release writes it, as the writer cuts pages by itself
-(256 KB to 1 MB, what ``datasets`` uses), and without content-defined chunking.
+Four second versions: 1 % of the entries have another class, 1 % have other values (both keep ids and positions), 1 %
+are replaced by other windows, 1 % are added. Each is written in three ways: as a release, with the Parquet writer's own
+content-defined pages (256 KB to 1 MB, the setting of ``datasets``), and without content-defined chunking.
 
-The store is a simulation of the Hub's: a gear hash over 64 bytes, chunks of 64 KB on average, 8 to 128 KB. ``least``
-is what such a store takes of any format: every window a block of random bytes, as long as a window is in the file.
+The store is a simulation of the Hub's: a gear hash over 64 bytes, chunks of 64 KB on average, 8 to 128 KB. ``least`` is
+the lower bound for any format: every window is a block of random bytes, as long as a window is in the file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Make = Callable[[int, int], Entry]
 
 
 def chunks(raw: bytes) -> dict[bytes, int]:
-    """Content-defined chunks, digest -> bytes, cut where a gear hash of the last 64 bytes ends in zeros."""
+    """Return the content-defined chunks (digest -> bytes), cut where a gear hash of the last 64 bytes ends in zeros."""
     rolling = GEAR[np.frombuffer(raw, dtype=np.uint8)]
     reach = 1
     while reach < 64:
@@ -56,7 +56,7 @@ def chunks(raw: bytes) -> dict[bytes, int]:
 
 
 def fresh(old: bytes, new: bytes) -> int:
-    """Bytes of ``new`` in chunks that ``old`` does not hold."""
+    """Return the bytes of ``new`` in chunks that ``old`` does not contain."""
     known = chunks(old)
     return sum(size for digest, size in chunks(new).items() if digest not in known)
 
@@ -68,7 +68,7 @@ def as_released(entries: Sequence[Entry]) -> bytes:
 
 
 def as_usual(chunking: dict[str, int] | bool) -> Callable[[Sequence[Entry]], bytes]:
-    """The same encodings in row groups of 64 MB, with the writer's chunking or none."""
+    """Return a writer with the same encodings and row groups of 64 MB, with the Parquet writer's chunking or none."""
 
     def write(entries: Sequence[Entry]) -> bytes:
         table = entries_table("bench", entries)
@@ -90,7 +90,7 @@ def as_usual(chunking: dict[str, int] | bool) -> Callable[[Sequence[Entry]], byt
 
 
 def as_blocks(length: int) -> Callable[[Sequence[Entry]], bytes]:
-    """Every window as random bytes that its values determine."""
+    """Return a writer that replaces each window by random bytes derived from its values."""
 
     def write(entries: Sequence[Entry]) -> bytes:
         seeds = (hashlib.blake2b(e.entry_id.encode() + e.values.tobytes(), digest_size=8).digest() for e in entries)
@@ -100,7 +100,7 @@ def as_blocks(length: int) -> Callable[[Sequence[Entry]], bytes]:
 
 
 def compare(name: str, count: int, make: Make) -> None:
-    """Print size and new bytes of the four second versions, for each way to write."""
+    """Print the size and the new bytes of the four second versions, for each way of writing."""
     gone = {int(i) for i in np.random.default_rng(7).choice(count, max(1, count // 100), replace=False)}
     old = [make(i, i) for i in range(count)]
     versions = (
@@ -118,15 +118,15 @@ def compare(name: str, count: int, make: Make) -> None:
         "least": as_blocks(whole // count),
     }
     raw = sum(e.values.nbytes for e in old)
-    print(f"{name}: {count} windows of {raw / count / 1e3:.1f} KB, {len(gone)} others")
+    print(f"{name}: {count} windows of {raw / count / 1e3:.1f} KB, {len(gone)} changed")
     for way, write in ways.items():
         before = write(first)
-        told = []
+        results = []
         for version in versions:
             after = write(sorted(version, key=lambda e: e.entry_id))
             new = fresh(before, after)
-            told.append(f"{new / 1e6:6.2f} ({100 * new / len(after):3.0f} %)")
-        print(f"  {way:15} {len(before) / 1e6:7.2f} MB; new: {'  '.join(told)}", flush=True)
+            results.append(f"{new / 1e6:6.2f} ({100 * new / len(after):3.0f} %)")
+        print(f"  {way:15} {len(before) / 1e6:7.2f} MB; new: {'  '.join(results)}", flush=True)
 
 
 def walks(shape: tuple[int, int]) -> Make:
@@ -134,7 +134,7 @@ def walks(shape: tuple[int, int]) -> Make:
 
 
 def taken(files: Sequence[str]) -> list[np.ndarray]:
-    """Windows of entry files, in a mixed order."""
+    """Return the windows of entry files in random order."""
     windows = [w for f in files for w in unnest(pq.read_table(f, columns=["ts_values"])["ts_values"])]
     return [windows[i] for i in np.random.default_rng(1).permutation(len(windows))]
 

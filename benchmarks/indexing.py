@@ -18,8 +18,9 @@ from collections.abc import Callable  # noqa: E402
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
 
-from readbench_data.recordings.curation import Curation, Segment, curate  # noqa: E402
+from readbench_data.recordings.curation import Curation, curate  # noqa: E402
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording  # noqa: E402
+from readbench_data.recordings.segment import Segment  # noqa: E402
 from readbench_data.windows.index import index_rows, index_table  # noqa: E402
 from readbench_data.windows.labeling import LabelMap, Rule, apply_rule, count_votes  # noqa: E402
 from readbench_data.windows.windowing import WindowPlan  # noqa: E402

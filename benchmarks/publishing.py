@@ -1,13 +1,13 @@
-"""Publishing: row groups on real shapes, and a large pool in bounded memory.
+"""Measures publishing: row groups for real window shapes, and a large pool in bounded memory.
 
     python -m benchmarks publishing                    small: a pool of 1 GB
-    python -m benchmarks.publishing --gigabytes 20     the pool of the aim (needs twice that of disk in TMPDIR)
+    python -m benchmarks.publishing --gigabytes 20     the target size (needs twice that disk space in TMPDIR)
 
-1. Row groups: uncompressed bytes of each (aim: 32 to 100 MB) for the widest windows, ROAD 664 x 256 and voraus
-   130 x 1024, for middling ones, and for the smallest, MIT-BIH 2 x 256.
-2. A pool: written entry by entry, then a plan of its upload, with peak memory (aim: under 1.5 GB).
+1. Row groups: uncompressed bytes per row group (target: 32 to 100 MB) for the widest windows, ROAD 664 x 256 and voraus
+   130 x 1024, for medium ones, and for the smallest, MIT-BIH 2 x 256.
+2. A pool: written entry by entry, then a plan of its upload, with peak memory (target: under 1.5 GB).
 
-What a second version uploads is measured in ``benchmarks/deduplication.py``.
+``benchmarks/deduplication.py`` measures what a second version uploads.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from readbench_data.hub.client import Hub, Refs, RemoteFile
+from readbench_data.hub.client import CommittedFile, Hub, Refs
 from readbench_data.hub.publisher import Publisher
 from readbench_data.release.parquet import Entry, write_entries
 from readbench_data.release.pool import write_pool
@@ -46,7 +46,7 @@ def name_of(number: int) -> str:
 
 
 def entry(number: int, shape: tuple[int, int], values: np.ndarray | None = None) -> Entry:
-    """A window of a random walk whose id is, as everywhere, a hash."""
+    """Return a window of a random walk; its id is a hash, as in a release."""
     if values is None:
         rng = np.random.default_rng(number)
         values = np.cumsum(rng.normal(size=shape), axis=0).astype(np.float32)
@@ -55,7 +55,7 @@ def entry(number: int, shape: tuple[int, int], values: np.ndarray | None = None)
 
 
 def row_groups(folder: Path) -> None:
-    print("row groups, MB uncompressed (aim 32 to 100)")
+    print("row groups, MB uncompressed (target 32 to 100)")
     for name, shape in SHAPES.items():
         count = (200 << 20) // (4 * shape[0] * shape[1])
         order = sorted(range(count), key=name_of)
@@ -69,16 +69,16 @@ def row_groups(folder: Path) -> None:
         sizes = [meta.row_group(i).total_byte_size / 1e6 for i in range(meta.num_row_groups)]
         rows = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
         print(
-            f"  {name:8} {shape[1]:>3} x {shape[0]:<4} {count:>6} entries  rows a group {min(rows)}-{max(rows)}  "
+            f"  {name:8} {shape[1]:>3} x {shape[0]:<4} {count:>6} entries  rows per group {min(rows)}-{max(rows)}  "
             f"{' '.join(f'{s:.0f}' for s in sizes)}  ({took:.1f} s)"
         )
         path.unlink()
 
 
 class HalfFilled(Hub):
-    """A repository that holds every other file of the pool already; nothing is asked of a network."""
+    """A repository that already has every other file of the pool; it makes no network requests."""
 
-    def __init__(self, held: dict[str, RemoteFile]) -> None:
+    def __init__(self, held: dict[str, CommittedFile]) -> None:
         super().__init__("bench/pool", "http://127.0.0.1:9")
         self.held = held
 
@@ -88,7 +88,7 @@ class HalfFilled(Hub):
     def find_commit(self, title: str) -> None:
         return None
 
-    def tree(self, revision: str) -> dict[str, RemoteFile]:
+    def tree(self, revision: str) -> dict[str, CommittedFile]:
         return self.held
 
 
@@ -99,7 +99,7 @@ def pool(folder: Path, gigabytes: float) -> None:
 
     def entries() -> Iterator[Entry]:
         for i in range(count):
-            yield entry(i, shape, base)  # repeated values: the disk is spared, memory is not
+            yield entry(i, shape, base)  # repeated values save disk space but not memory
 
     store = Store(str(folder))
     began = time.perf_counter()
@@ -110,7 +110,7 @@ def pool(folder: Path, gigabytes: float) -> None:
 
 
 def sparse(folder: Path, gigabytes: float) -> None:
-    """The plan of a pool of files that are all holes: sizes are real, the disk is spared."""
+    """Plan the upload of a pool of sparse files: real sizes without the disk space."""
     files: dict[str, int] = {}
     for number in range(max(2, int(gigabytes * 4))):
         path = f"data/voraus/pool/part-{number:03d}.parquet"
@@ -123,7 +123,7 @@ def sparse(folder: Path, gigabytes: float) -> None:
 
 
 def plan(folder: Path, rows: dict[str, int]) -> None:
-    """Hash every file, as verification does, and plan the upload beside a repository that holds every other one."""
+    """Hash every file, as verification does, and plan the upload to a repository that has every other file."""
     began = time.perf_counter()
     files: dict[str, dict[str, Any]] = {}
     for path, number in sorted(rows.items()):
@@ -131,13 +131,15 @@ def plan(folder: Path, rows: dict[str, int]) -> None:
             sha = hashlib.file_digest(stream, "sha256").hexdigest()
         size = (folder / path).stat().st_size
         files[path] = {"sha256": sha, "bytes": size, "rows": number, "content_sha256": sha}
-    (folder / "manifest.json").write_text(json.dumps({"version": "0.0.1", "files": files}))
-    held = {p: RemoteFile(f["bytes"], f["sha256"], "") for p, f in list(files.items())[::2]}
+    (folder / "manifest.json").write_text(
+        json.dumps({"version": "0.0.1", "datasets": {}, "config": {}, "files": files})
+    )
+    held = {p: CommittedFile(f["bytes"], f["sha256"], "") for p, f in list(files.items())[::2]}
     made = Publisher(HalfFilled(held), folder, "0.0.1").plan()
     total = sum(f["bytes"] for f in files.values())
     print(
         f"  plan of {total / 1e9:.2f} GB in {len(files)} files: {len(made.add)} to send ({made.bytes / 1e9:.2f} GB), "
-        f"{made.unchanged} there; {time.perf_counter() - began:.0f} s, {_peak()}"
+        f"{made.unchanged} already there; {time.perf_counter() - began:.0f} s, {_peak()}"
     )
 
 

@@ -1,8 +1,8 @@
-"""Great Expectations suites, one JSON file a stage, and the one function that runs a suite on a table.
+"""Great Expectations suites, one JSON file per stage, and the functions that run a suite on a table.
 
-A suite is JSON without ids: ``type``, ``kwargs``, ``severity`` (``critical`` blocks what follows, ``warning``
-does not) and ``meta.check``, the name under which the lineage view shows it. Only scalar projections are ever
-handed to Great Expectations, never the nested column.
+A suite is JSON without ids: ``type``, ``kwargs``, ``severity`` (``critical`` is blocking, ``warning`` is advisory),
+``meta.check``, the name of the check in the lineage view, and ``meta.why``, its description. Great Expectations
+receives only scalar projections, never the nested column.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,40 +18,31 @@ import numpy as np
 import pandas as pd
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.release.lane_records import CheckResult
+from readbench_data.store.records import JsonObject
 
 FOLDER = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """One expectation on one table. ``observed`` is small plain data for people to look at."""
-
-    check: str
-    description: str
-    passed: bool
-    blocking: bool
-    observed: dict[str, Any]
-
-
 @cache
-def suite(stage: str) -> dict[str, Any]:
-    """The suite of a stage: raw, recordings, windows, benchmark, leaks or release."""
-    loaded: dict[str, Any] = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
+def suite(stage: str) -> JsonObject:
+    """Return the suite of a stage: raw, recordings, windows, benchmark, leaks or release."""
+    loaded: JsonObject = json.loads((FOLDER / f"{stage}.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def checks(stage: str) -> Iterator[tuple[str, str, bool]]:
-    """Name, description and whether it blocks, of every check of a stage."""
+    """Yield the name and description of every check of a stage, and whether it is blocking."""
     for expectation in suite(stage)["expectations"]:
         yield expectation["meta"]["check"], expectation["meta"]["why"], _blocks(expectation)
 
 
 def validate(stage: str, projection: pd.DataFrame) -> list[Any]:
-    """What Great Expectations found for each expectation of a stage, in the suite's order, on a table of scalar
+    """Return Great Expectations' result for each expectation of a stage, in the suite's order, on a table of scalar
     columns. Raises ``ValueError`` for a nested column."""
     for column in projection.select_dtypes("object").columns:
         if any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in projection[column]):
-            raise ValueError(f"column {column} is nested: hand over scalars only")
+            raise ValueError(f"column {column} is nested: only scalar columns are allowed")
     import great_expectations as gx
 
     logging.getLogger("great_expectations").setLevel(logging.ERROR)
@@ -74,62 +64,69 @@ def validate(stage: str, projection: pd.DataFrame) -> list[Any]:
     return [found[e["meta"]["check"]] for e in declared["expectations"]]
 
 
-def run(stage: str, projection: pd.DataFrame) -> list[Outcome]:
-    """Run a stage's suite on a table of scalar columns.
+def run(stage: str, projection: pd.DataFrame) -> list[CheckResult]:
+    """Run a stage's suite on a table of scalar columns and return the results.
 
-    An expectation that cannot be evaluated (a missing column, say) has failed.
+    An expectation that cannot be evaluated, for example because a column is missing, counts as failed.
     """
     answers = validate(stage, projection)
-    return [outcome_of(e, answer) for e, answer in zip(suite(stage)["expectations"], answers, strict=True)]
+    return [result_of(e, answer) for e, answer in zip(suite(stage)["expectations"], answers, strict=True)]
 
 
-def outcome_of(expectation: Mapping[str, Any], answer: Any) -> Outcome:
-    """One expectation of a suite with what Great Expectations found."""
-    meta = expectation["meta"]
-    return Outcome(meta["check"], meta["why"], bool(answer.success), _blocks(expectation), _observed(answer))
+def result_of(expectation: Mapping[str, Any], answer: Any) -> CheckResult:
+    """Return the result of one expectation from Great Expectations' result."""
+    return CheckResult(
+        check=expectation["meta"]["check"],
+        description=expectation["meta"]["why"],
+        passed=bool(answer.success),
+        blocking=_blocks(expectation),
+        observed=_observed(answer),
+    )
 
 
 class CheckFailed(ReadbenchError):
-    """A blocking check failed. ``outcomes`` are all checks of that stage, for the lineage view."""
+    """A blocking check failed. ``results``: all checks of that stage, for the lineage view."""
 
-    def __init__(self, stage: str, subject: str, outcomes: list[Outcome]) -> None:
-        failed = [o for o in outcomes if o.blocking and not o.passed]
+    def __init__(self, stage: str, subject: str, results: list[CheckResult]) -> None:
+        failed = [r for r in results if r.blocking and not r.passed]
         first = failed[0]
         more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        seen = ", ".join(f"{k} {v}" for k, v in first.observed.items())
-        super().__init__(f"{subject}: check {stage}/{first.check} failed{more}: {first.description}; seen: {seen}")
+        observed = ", ".join(f"{k} {v}" for k, v in first.observed.items())
+        super().__init__(
+            f"{subject}: check {stage}/{first.check} failed{more}: {first.description}; observed: {observed}"
+        )
         self.stage = stage
-        self.outcomes = outcomes
+        self.results = results
 
 
 def require(
     stage: str, subject: str, projection: pd.DataFrame, examples: Mapping[str, Sequence[str]] | None = None
-) -> list[dict[str, Any]]:
-    """Run a suite and :func:`judge` what it saw.
+) -> list[CheckResult]:
+    """Run a suite and :func:`judge` its results.
 
-    ``examples``: by column, what a person should look at first where a check of that column fails.
+    ``examples``: by column, examples that are added to the outcome if a check of that column fails.
     """
-    outcomes = run(stage, projection)
     columns = {e["meta"]["check"]: e["kwargs"].get("column", "") for e in suite(stage)["expectations"]}
-    for outcome in outcomes:
-        told = (examples or {}).get(columns[outcome.check], ())
-        if told and not outcome.passed:
-            outcome.observed["examples"] = list(told)
-    return judge(stage, subject, outcomes)
+    results = []
+    for found in run(stage, projection):
+        shown = (examples or {}).get(columns[found.check], ())
+        more = {"examples": list(shown)} if shown and not found.passed else {}
+        results.append(found.changed(observed={**found.observed, **more}))
+    return judge(stage, subject, results)
 
 
-def judge(stage: str, subject: str, outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """What a suite saw as plain data; raises :class:`CheckFailed` where a blocking check failed."""
-    if any(o.blocking and not o.passed for o in outcomes):
-        raise CheckFailed(stage, subject, outcomes)
-    return [asdict(o) for o in outcomes]
+def judge(stage: str, subject: str, results: list[CheckResult]) -> list[CheckResult]:
+    """Return the results of a suite. Raises :class:`CheckFailed` if a blocking check failed."""
+    if any(r.blocking and not r.passed for r in results):
+        raise CheckFailed(stage, subject, results)
+    return results
 
 
 def _blocks(expectation: Mapping[str, Any]) -> bool:
     return bool(expectation.get("severity", "critical") == "critical")
 
 
-def _observed(answer: Any) -> dict[str, Any]:
+def _observed(answer: Any) -> JsonObject:
     plain = answer.to_json_dict()
     result = plain.get("result") or {}
     keep = ("element_count", "unexpected_count", "unexpected_percent", "partial_unexpected_list", "observed_value")

@@ -1,4 +1,4 @@
-"""Data Docs: every suite on every built dataset, validated by Great Expectations and told in its words, on request."""
+"""Data Docs: validates every suite on every built dataset with Great Expectations and writes the results as pages."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import pandas as pd
 import polars as pl
 import pyarrow.parquet as pq
 
-from expectations import outcome_of, projections, suite, validate
+from expectations import projections, result_of, suite, validate
 from expectations.docs_pages import SuiteResult, index_page, subject_page
-from readbench_data.errors import ReadbenchError
-from readbench_data.lane import INDEX, SUMMARY, Lane
+from readbench_data.dataset.files import OriginKind
+from readbench_data.lane import INDEX, STAGES, SUMMARY, Lane, require
 from readbench_data.leakage.facts import from_lane
 from readbench_data.leakage.leaks import find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
-from readbench_data.release.verify import verify
+from readbench_data.release.lane_records import RawRecord
+from readbench_data.release.verify import verify_release
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Store
 
 Validation = tuple[str, str, pd.DataFrame]
@@ -27,15 +29,11 @@ Validation = tuple[str, str, pd.DataFrame]
 
 
 def lane_projections(lane: Lane) -> Iterator[Validation]:
-    """What the suites of a built lane look at, from what its stages keep."""
-    place, done = {}, {}
-    for name in ("raw", "recordings", "windows", "benchmark"):
-        record = lane.stage(name).current()
-        if record is None:
-            raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
-        place[name], done[name] = lane.stage(name).place(record["key"]), record
-    known = () if done["raw"]["origin"] == "miniature" else lane.source.known_sha256
-    yield lane.name, "raw", projections.raw(done["raw"]["inputs"], known, set(done["raw"]["verified"]))
+    """Yield the tables that the suites of a built lane check, from the results its stages have stored."""
+    raw = require(lane, "raw", RawRecord)
+    place = {name: lane.stage(name).place(require(lane, name, StageRecord).key) for name in STAGES[1:]}
+    known = () if raw.origin == OriginKind.MINIATURE else lane.source.known_sha256
+    yield lane.name, "raw", projections.raw(raw.inputs, known, set(raw.verified))
     with lane.store.open_read(f"{place['recordings']}/{SUMMARY}") as stream:
         yield lane.name, "recordings", projections.recordings(pq.read_table(stream))
     with lane.store.open_read(f"{place['windows']}/{INDEX}") as stream:
@@ -49,20 +47,23 @@ def lane_projections(lane: Lane) -> Iterator[Validation]:
 
 
 def release_projection(release: Store) -> Validation:
-    """What the suite of the release looks at."""
-    return "release", "release", projections.release(verify(release).rows())
+    """Return the table that the suite of the release checks."""
+    return "release", "release", projections.release(verify_release(release).rows())
 
 
 def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
-    """Validate and write a page a subject and an index into ``folder``; its ``index.html``. Nothing is judged here:
-    gates judge in the build. The pages load nothing and hold no time of day, so the same data give the same bytes."""
+    """Validate, write one page per subject and an index into ``folder``, and return its ``index.html``.
+
+    A failed check does not raise an error here; the gates of the build do that. The pages load nothing and contain no
+    time of day, so the same data give the same bytes.
+    """
     found: dict[str, list[SuiteResult]] = defaultdict(list)
     for subject, stage, frame in validations:
-        told = [
-            (outcome_of(expectation, answer), in_words(answer))
+        checks = [
+            (result_of(expectation, answer), in_words(answer))
             for expectation, answer in zip(suite(stage)["expectations"], validate(stage, frame), strict=True)
         ]
-        found[subject].append(SuiteResult(stage, len(frame), told))
+        found[subject].append(SuiteResult(stage, len(frame), checks))
     folder.mkdir(parents=True, exist_ok=True)
     for subject, results in found.items():
         (folder / f"{subject}.html").write_text(subject_page(subject, results), encoding="utf-8")
@@ -72,7 +73,7 @@ def write_data_docs(folder: Path, validations: Iterable[Validation]) -> Path:
 
 
 def in_words(answer: Any) -> str:
-    """What is expected, as Great Expectations words it."""
+    """Return what is expected, in the words of Great Expectations."""
     from great_expectations.render.renderer.inline_renderer import InlineRenderer
 
     for content in InlineRenderer(render_object=answer).get_rendered_content():

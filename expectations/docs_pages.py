@@ -1,98 +1,92 @@
-"""The pages of the Data Docs: an index over all suites, and each subject's checks with what was seen."""
+"""The pages of the Data Docs: an index of all suites, and the checks of each subject with the observed values."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
-from expectations import Outcome
-from readbench_data.pages.html import Html, page, paragraph, section, table
+from markupsafe import Markup
+
+from readbench_data.pages.page import render_page
+from readbench_data.pages.wording import counted
+from readbench_data.release.lane_records import CheckResult
 
 LIMIT = 160
-"""Characters of an observed value that are shown."""
+"""Maximum number of characters of an observed value that are shown."""
 
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """A suite on one table of ``rows``: each outcome with what was expected in the words of Great Expectations."""
+    """The results of a suite on one table with ``rows`` rows: each outcome with what was expected, in the words of
+    Great Expectations."""
 
     stage: str
     rows: int
-    checks: Sequence[tuple[Outcome, str]]
+    checks: Sequence[tuple[CheckResult, str]]
 
     def verdict(self) -> str:
-        """All checks in a few words."""
+        """Return the result of all checks in a few words."""
         failed = [o for o, _ in self.checks if not o.passed]
         blocking = sum(o.blocking for o in failed)
         if not failed:
             return f"all {len(self.checks)} passed"
-        told = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
-        return f"{', '.join(t for t in told if t)} of {len(self.checks)}"
+        counts = [f"{blocking} failed" if blocking else "", _warnings(len(failed) - blocking)]
+        return f"{', '.join(count for count in counts if count)} of {len(self.checks)}"
 
 
 def _warnings(n: int) -> str:
-    return "" if not n else f"{n} warning{'s' if n > 1 else ''}"
+    return counted(n, "warning") if n else ""
 
 
 def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
-    """Every subject with the verdict of each of its suites, linked to the checks."""
+    """Return the page that lists every subject with the verdict of each suite, linked to its checks."""
     stages = list(dict.fromkeys(r.stage for results in found.values() for r in results))
     rows = []
     for subject, results in found.items():
-        cells = {
-            r.stage: Html(f'<a href="{subject}.html#{r.stage}">{_marked(r.verdict(), _worst(r))}</a>') for r in results
-        }
-        rows.append([Html(f'<a href="{subject}.html">{subject}</a>'), *(cells.get(stage, "") for stage in stages)])
-    told = "Each suite of checks on each dataset, and on the release as a whole. What failed stops a build; a warning "
-    told += "is shown and stops nothing."
-    body = [section("suites", "Suites", paragraph(told), table("Verdict of every suite", ["subject", *stages], rows))]
-    return page("Quality checks", body)
+        page = f"{subject}.html"
+        cells = {r.stage: _link(f"{page}#{r.stage}", _marked(r.verdict(), _worst(r))) for r in results}
+        rows.append([_link(page, subject), *(cells.get(stage, "") for stage in stages)])
+    return render_page("expectations/docs_pages_index.html.j2", rows=rows, stages=stages)
 
 
 def subject_page(subject: str, results: Sequence[SuiteResult]) -> str:
     """Every check of a subject, suite by suite: what failed first."""
-    body = [section(r.stage, r.stage.capitalize(), paragraph(_lead(r)), _checks(r)) for r in results]
-    back = '<p><a href="index.html">All quality checks</a></p>'
-    return page(f"Quality checks of {subject}", body, [(r.stage, r.stage) for r in results], back)
+    return render_page(
+        "expectations/docs_pages_subject.html.j2",
+        subject=subject,
+        sections={r.stage: r.stage for r in results},
+        results=[(r, _checks(r)) for r in results],
+    )
 
 
-def _lead(result: SuiteResult) -> str:
-    return f"{result.verdict().capitalize()}; looked at {result.rows:,} row{'' if result.rows == 1 else 's'}."
-
-
-def _checks(result: SuiteResult) -> str:
+def _checks(result: SuiteResult) -> list[list[str]]:
     ordered = sorted(result.checks, key=lambda check: (check[0].passed, not check[0].blocking))
-    rows = [
-        [_named(outcome), Html(_marked(_verdict(outcome), outcome)), expected, _seen(outcome)]
-        for outcome, expected in ordered
-    ]
-    header = ["check", "outcome", "what is expected", "what was seen"]
-    return table(f"Checks of {result.stage}", header, rows)
+    named = Markup("<b>{}</b><br>{}").format
+    return [[named(o.check, o.description), _marked(_verdict(o), o), expected, _seen(o)] for o, expected in ordered]
 
 
-def _named(outcome: Outcome) -> Html:
-    return Html(f"<b>{escape(outcome.check)}</b><br>{escape(outcome.description)}")
+def _link(address: str, text: str) -> Markup:
+    return Markup('<a href="{}">{}</a>').format(address, text)
 
 
-def _worst(result: SuiteResult) -> Outcome:
+def _worst(result: SuiteResult) -> CheckResult:
     return min((o for o, _ in result.checks), key=lambda o: (o.passed, not o.blocking))
 
 
-def _verdict(outcome: Outcome) -> str:
+def _verdict(outcome: CheckResult) -> str:
     if outcome.passed:
         return "passed"
-    return "failed: stops a build" if outcome.blocking else "warning"
+    return "failed: stops the build" if outcome.blocking else "warning"
 
 
-def _marked(text: str, outcome: Outcome) -> str:
+def _marked(text: str, outcome: CheckResult) -> str:
     """A verdict that also reads without its colour."""
-    return text if outcome.passed else f'<span class="warn">{text}</span>'
+    return text if outcome.passed else Markup('<span class="warn">{}</span>').format(text)
 
 
-def _seen(outcome: Outcome) -> str:
-    """The observed values in words, the telling ones first."""
+def _seen(outcome: CheckResult) -> str:
+    """The observed values in words, the most informative ones first."""
     seen = dict(outcome.observed)
     parts: list[str] = []
     if "exception" in seen:

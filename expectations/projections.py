@@ -1,9 +1,8 @@
-"""Scalar projections of each stage's result: what the suites look at. Computed in whole columns."""
+"""Scalar projections of each stage's result, which the suites check; computed on whole columns."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -14,18 +13,20 @@ from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.leaks import LeakReport
 from readbench_data.leakage.shortcuts import Shortcut
+from readbench_data.release.lane_records import InputFile
 from readbench_data.selection.sampling import normals_wanted
 from readbench_data.windows.labeling import Rule
+from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
-def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
-    """One row an original file. ``known``: ends of the paths of files whose publisher states a checksum;
-    ``checked``: files that were compared with theirs."""
+def raw(inputs: Sequence[InputFile], known: Collection[str], checked: Collection[str]) -> pd.DataFrame:
+    """Return one row per original file. ``known``: path endings of files with a published checksum; ``checked``: files
+    that were compared with it."""
     rows = [
         {
-            **{name: file[name] for name in ("path", "sha256", "bytes")},
-            "unchecked": int(file["path"] not in checked and any(tail in known for tail in _tails(file["path"]))),
+            **{name: getattr(file, name) for name in ("path", "sha256", "bytes")},
+            "unchecked": int(file.path not in checked and any(tail in known for tail in _tails(file.path))),
         }
         for file in inputs
     ]
@@ -33,13 +34,13 @@ def raw(inputs: Sequence[Mapping[str, Any]], known: Collection[str], checked: Co
 
 
 def _tails(path: str) -> Iterator[str]:
-    """The path, then without its first folder, and so on."""
+    """Yield the path, then the path without its first folder, and so on."""
     parts = path.split("/")
     return ("/".join(parts[depth:]) for depth in range(len(parts)))
 
 
 def recordings(summary: pa.Table) -> pd.DataFrame:
-    """One row a curated segment."""
+    """Return one row per curated segment."""
     frame = pl.DataFrame(summary)
     cells = pl.col("steps") * pl.col("n_channels")
     return _plain(
@@ -51,7 +52,7 @@ def recordings(summary: pa.Table) -> pd.DataFrame:
 
 
 def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule) -> pd.DataFrame:
-    """One row a window considered."""
+    """Return one row per window considered."""
     keep = ["entry_id", "class_label", "reason", "start", "stop", "row_start", "row_stop", "context_start"]
     keep += ["context_stop", "filled_fraction", "event_coverage", "rule"]
     frame = pl.DataFrame(index.select(keep)).with_columns(steps=pl.col("stop") - pl.col("start"))
@@ -82,15 +83,15 @@ def windows(index: pa.Table, source: Source, settings: DatasetConfig, rule: Rule
 
 
 def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetConfig) -> pd.DataFrame:
-    """One row a window of the audit table, with the measures of the whole dataset repeated."""
-    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"]))
-    anomalies = drawn.filter((pl.col("outcome") == "corpus") & (pl.col("class_label") != NORMAL))
-    queries = drawn.filter(pl.col("outcome") == "query")
+    """Return one row per window of the audit table; measures of the whole dataset are repeated in each row."""
+    drawn = audit.filter(pl.col("outcome").is_in(SELECTED))
+    anomalies = drawn.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("class_label") != NORMAL))
+    queries = drawn.filter(pl.col("outcome") == Outcome.QUERY)
     sides = drawn.group_by("unit").agg((pl.col("outcome").n_unique().cast(pl.Int64) - 1).alias("unit_on_both_sides"))
     relevant = anomalies.group_by("class_label").agg(pl.len().cast(pl.Int64).alias("relevant"))
     frame = audit.join(sides, on="unit", how="left", maintain_order="left")
     frame = frame.join(relevant, on="class_label", how="left", maintain_order="left")
-    is_query, is_drawn = pl.col("outcome") == "query", pl.col("outcome").is_in(["query", "corpus"])
+    is_query, is_drawn = pl.col("outcome") == Outcome.QUERY, pl.col("outcome").is_in(SELECTED)
     need = settings.min_same_class
     return _plain(
         frame.select(
@@ -111,35 +112,35 @@ def benchmark(audit: pl.DataFrame, config: BenchmarkConfig, settings: DatasetCon
 
 
 def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig) -> int:
-    """How far the Normals of the levels are from what is due, or from all there are."""
+    """Return how far the numbers of Normal windows are from the wanted ones, or from all available ones if fewer."""
     normal = audit.filter(
-        (pl.col("class_label") == NORMAL) & (pl.col("side") == "corpus") & pl.col("duplicate_of").is_null()
+        (pl.col("class_label") == NORMAL) & (pl.col("side") == Side.CORPUS) & pl.col("duplicate_of").is_null()
     )
-    usable = normal.filter(pl.col("outcome") != "dropped").height
+    usable = normal.filter(pl.col("outcome") != Outcome.DROPPED).height
     error = 0
     for rho in config.pollution[1:]:
-        drawn = normal.filter((pl.col("outcome") == "corpus") & (pl.col("pollution") <= rho)).height
+        drawn = normal.filter((pl.col("outcome") == Outcome.CORPUS) & (pl.col("pollution") <= rho)).height
         error += abs(drawn - min(normals_wanted(anomalies, rho), usable))
     return error
 
 
 def leaks(found: LeakReport, shortcuts: Sequence[Shortcut]) -> pd.DataFrame:
-    """One row a dataset: how many leaks of each kind, and how many shortcuts are clear."""
+    """Return one row per dataset: the number of leaks of each kind and of clear shortcuts."""
     return pd.DataFrame([{**found.counts(), "clear_shortcuts": sum(s.clear for s in shortcuts)}])
 
 
 def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str, Sequence[str]]:
-    """What a person should look at first, by column of :func:`leaks`."""
-    told = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
-    return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": told}
+    """Return examples of leaks and shortcuts, by column of :func:`leaks`."""
+    clear = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
+    return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": clear}
 
 
-def release(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """One row a file, with the counts of breaches that verification found."""
+def release(rows: Sequence[Mapping[str, object]]) -> pd.DataFrame:
+    """Return one row per file, with the number of problems of each kind that verification found."""
     return pd.DataFrame(rows)
 
 
 def _plain(frame: pl.DataFrame) -> pd.DataFrame:
-    """As pandas, for Great Expectations, without nested columns."""
+    """Return the table as pandas, which Great Expectations needs, without nested columns."""
     nested = [n for n, t in frame.schema.items() if t.is_nested()]
     return frame.drop(nested).to_pandas()

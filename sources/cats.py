@@ -11,12 +11,16 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, RemoteFile, Source
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
@@ -37,6 +41,28 @@ TRUTH = ("y", "category")
 
 COLUMNS = ("timestamp", *CHANNELS, *TRUTH)
 METADATA_COLUMNS = ("start_time", "end_time", "root_cause", "affected", "category")
+
+
+class CatsOptions(SourceOptions):
+    """What is decided for CATS only."""
+
+    class_by: Literal["category", "root_cause"] = setting(
+        "category", provenance=OURS, description="the column of metadata.csv that is the class of an anomaly"
+    )
+    reach: int = setting(
+        provenance=OURS,
+        follows=(0.5, 0),
+        ge=0,
+        le=MOST,
+        description="rows on both sides of an anomaly that are cut with it",
+    )
+    margin: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=0,
+        le=MOST,
+        description="rows between an anomaly and what counts as normal operation, at least",
+    )
 
 
 @dataclass(frozen=True)
@@ -62,7 +88,7 @@ class Stretch:
     anomalies: tuple[Anomaly, ...] = ()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: CatsOptions) -> Located:
     """metadata.csv and data.csv, or data.parquet where there is no data.csv."""
     tables = files.glob("data.csv") or files.glob("data.parquet")
     metadata = files.glob("metadata.csv")
@@ -76,7 +102,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     return Located(chosen, {n: f"{chosen[0]} is read instead" for n in others if n not in chosen})
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: CatsOptions) -> Iterator[Recording]:
     """Nominal stretches and anomalies in turn, each one recording, in the order of time."""
     data, metadata = located.inputs
     path, digest = files.path(data), files.sha256(data)
@@ -85,8 +111,8 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     if first is None:
         raise BadInput(path, "holds no row")
     epoch = first[0][0]
-    anomalies = read_metadata(files, metadata, epoch, str(options["class_by"]))
-    waiting = plan(anomalies, int(str(options["reach"])), int(str(options["margin"])))
+    anomalies = read_metadata(files, metadata, epoch, options.class_by)
+    waiting = plan(anomalies, options.reach, options.margin)
     held: list[np.ndarray] = []
     held_from = rows = 0
     for times, table in _chain(first, blocks):
@@ -228,37 +254,10 @@ def _check_clock(path: Path, times: np.ndarray, epoch: np.datetime64, row: int) 
 
 
 SOURCE = Source(
-    name="cats",
-    title="CATS: Controlled Anomalies Time Series, version 2",
-    row=12,
-    domain="General (simulated)",
-    description=(
-        "This project's own choice for READ-Bench's twelfth dataset, whose name is not known: none of its numbers is a "
-        "READ-Bench number. Commands, stimuli and telemetry of a simulated dynamical system over 5,000,000 seconds, "
-        "with 200 injected anomalies whose type, root-cause channel and affected channels are known."
-    ),
-    homepage="https://doi.org/10.5281/zenodo.8338435",
-    licence=Licence("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/", redistributable=True),
-    citation="""@misc{fleith2023cats,
-  author = {Fleith, Patrick},
-  title = {Controlled Anomalies Time Series ({CATS}) Dataset (Version 2)},
-  publisher = {Solenix Engineering GmbH},
-  year = {2023},
-  doi = {10.5281/zenodo.8338435}
-}""",
-    evidence="events: the intervals of metadata.csv, held against y and category of every row",
-    rule="majority",
+    **about(__file__),
     labels=LabelMap(classes={}, open_vocabulary=True),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=256,
-        stride=128,
-        test_fraction=0.3,
-        options={"class_by": "category", "reach": 128, "margin": 256},
-        follows={"reach": (0.5, 0), "margin": (1, 0)},
-    ),
-    unit="anomaly (anomalies within each other's reach are one unit); nominal stretch",
-    row_unit="row",
+    config=DatasetConfig[CatsOptions](length=256, stride=128, test_fraction=0.3),
     locate=locate,
     read=read,
     remote=(
@@ -273,43 +272,4 @@ SOURCE = Source(
     download_bytes=1_465_304_610 + 11_297,
     known_sha256={"data.csv": "cd3a6e36c7c0cb2a519fc397d488827563e223719abcfce41ae6769add7c8588"},
     sampling_rate_hz=1.0,
-    printed=None,
-    own_choice=(
-        "The whole dataset: READ-Bench's twelfth dataset is not known. CATS was taken because its root_cause and "
-        "affected columns are what rca_target and rca_affected hold. Its numbers are never READ-Bench numbers."
-    ),
-    marks={
-        "dataset": OURS,
-        "channels": OURS,
-        "length": OURS,
-        "stride": OURS,
-        "rule": OURS,
-        "unit": OURS,
-        "split": OURS,
-        "classes": OURS,
-        "curation": OURS,
-        "reach": OURS,
-        "margin": OURS,
-    },
-    label_notes=(
-        "class = `category_N`: the meaning of the category numbers is not published (`class_by = root_cause` groups "
-        "by root-cause channel instead)",
-        "rca_target = root_cause, rca_affected = affected",
-        "an anomaly is cut with `reach` = 128 rows (half a window) on both sides, so every window on it holds a "
-        "majority or a tie of it; Normal comes from rows at least `margin` = 256 from any anomaly",
-        "rows on which y or category and the metadata disagree have no label",
-        "stride 128: 200 anomalies hold at most about 740 disjoint windows, fewer than a corpus of 1000 needs",
-    ),
-    traps=(
-        "affected is a Python list in a CSV cell: read by a literal parser, never evaluated",
-        "data.csv and metadata.csv have different columns: each is read by its own name",
-        "5,000,000 rows: read in blocks, one stretch at a time in memory; Parquet is accepted too",
-        "no missing values and no noise: the fill rule is there and has nothing to do",
-        "version 2 is pinned by revision and checksum; version 1 fails the checksum",
-        "y and category are label columns: taken by name, never channels",
-        "whether end_time belongs to the anomaly is decided by its own y",
-        "commands that stay constant are kept: they are not frozen sensors",
-        "anomalies near one another are one unit, so no context is shared between the sides",
-    ),
-    checksum_note="metadata.csv has no published checksum; that of data.csv is in the publisher's repository",
 )

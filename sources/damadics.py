@@ -12,16 +12,22 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path, PurePosixPath
+from typing import Annotated
 
 import numpy as np
+from pydantic import Strict
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.allowed import EachOf
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
@@ -84,7 +90,40 @@ ACTUATOR_CHANNELS = {
 }
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+OPEN_EVENT_START = next(event.start for event in EVENTS if event.end is None)
+
+
+def recorded_days() -> tuple[str, ...]:
+    """Every day of the recording, 27 October to 23 November 2001, as its file is named: ``27102001``."""
+    return tuple(f"{date(2001, 10, 27) + timedelta(day):%d%m%Y}" for day in range(28))
+
+
+class DamadicsOptions(SourceOptions):
+    """What is decided for DAMADICS only."""
+
+    open_event_end: int = setting(
+        DAY_SECONDS,
+        provenance=OURS,
+        gt=OPEN_EVENT_START,
+        le=DAY_SECONDS,
+        description="the second of its day at which the event without an end in the table ends",
+    )
+    end_inclusive: bool = setting(
+        True, provenance=OURS, description="whether the last second of an event in the table belongs to it"
+    )
+    unlabelled_days: Annotated[tuple[str, ...], Strict(False), EachOf("recorded days", recorded_days)] = setting(
+        ("27102001",), provenance=OURS, description="days without a label"
+    )
+    margin: int = setting(
+        provenance=OURS,
+        follows=(1, -1),
+        ge=0,
+        le=MOST,
+        description="seconds around an event that belong to its unit; events less than twice as far apart are one unit",
+    )
+
+
+def locate(files: FileSet, options: DamadicsOptions) -> Located:
     """Daily files, unpacked or in archives; a day that is there twice is read from its text file."""
     archives, texts = files.glob("Lublin_all_data_part*.zip"), files.glob("*.txt")
     days = _days(files, (*texts, *archives))
@@ -140,7 +179,7 @@ def _members(files: FileSet, archive: str) -> list[str]:
         raise BadInput(files.path(archive), f"truncated or not a zip archive ({error})") from error
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: DamadicsOptions) -> Iterator[Recording]:
     """One recording a day, in order of date; a gap in the seconds breaks a day in two."""
     for day, (name, member) in _days(files, located.inputs).items():
         where = f"{files.path(name)}/{member}" if member else str(files.path(name))
@@ -188,14 +227,13 @@ def _unbroken(seconds: np.ndarray, where: str) -> tuple[list[int], list[int]]:
     return [0, *breaks], [*breaks, len(seconds)]
 
 
-def _evidence(day: str, begin: int, steps: int, options: Mapping[str, object]) -> tuple[Evidence, str | UnitSpans]:
+def _evidence(day: str, begin: int, steps: int, options: DamadicsOptions) -> tuple[Evidence, str | UnitSpans]:
     """Events and split units of ``steps`` seconds of a day from second ``begin`` on."""
-    open_end, inclusive = int(str(options["open_event_end"])), bool(options["end_inclusive"])
     events = [
         Event(
             code=e.code,
             start=e.start - begin,
-            stop=(open_end if e.end is None else e.end + inclusive) - begin,
+            stop=(options.open_event_end if e.end is None else e.end + options.end_inclusive) - begin,
             event_id=e.number,
             rca_target=f"actuator {e.actuator}",
             rca_affected=ACTUATOR_CHANNELS[e.actuator],
@@ -203,12 +241,9 @@ def _evidence(day: str, begin: int, steps: int, options: Mapping[str, object]) -
         for e in sorted(EVENTS, key=lambda e: (e.start, e.number))
         if e.day == day
     ]
-    days = options["unlabelled_days"]
-    hidden = isinstance(days, (list, tuple)) and day in days
+    hidden = [(0, steps)] if day in options.unlabelled_days else []
     inside = [e for e in events if e.start < steps and e.stop > 0]
-    return Evidence.events(inside, [(0, steps)] if hidden else []), _units(
-        day, inside, steps, int(str(options["margin"]))
-    )
+    return Evidence.events(inside, hidden), _units(day, inside, steps, options.margin)
 
 
 def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | UnitSpans:
@@ -239,54 +274,10 @@ def _units(day: str, events: Sequence[Event], steps: int, margin: int) -> str | 
 
 
 SOURCE = Source(
-    name="damadics",
-    title="DAMADICS: actuator data of the Lublin sugar factory",
-    row=3,
-    domain="Industrial / control",
-    description="Recorded process data of three electro-pneumatic control valves over 25 days of autumn 2001, with "
-    "19 artificial faults of four kinds on four days. (Not the simulated benchmark of the same project.)",
-    homepage="https://iair.mchtr.pw.edu.pl/Damadics",
-    licence=Licence(
-        "none stated",
-        "https://iair.mchtr.pw.edu.pl/Damadics",
-        redistributable=False,
-        note="The publisher states no licence: rows are for your own use and are not published.",
-    ),
-    citation="""@article{bartys2006introduction,
-  author  = {Barty\\'{s}, Micha\\l{} and Patton, Ron and Syfert, Micha\\l{} and de las Heras, Salvador and
-             Quevedo, Joseba},
-  title   = {Introduction to the {DAMADICS} actuator {FDI} benchmark study},
-  journal = {Control Engineering Practice},
-  volume  = {14},
-  number  = {6},
-  pages   = {577--596},
-  year    = {2006}
-}
-@inproceedings{syfert2003development,
-  author    = {Syfert, Micha\\l{} and Patton, Ron and Barty\\'{s}, Micha\\l{} and Quevedo, Joseba},
-  title     = {Development and application of methods for actuator diagnosis in industrial control systems
-               ({DAMADICS}): a benchmark study},
-  booktitle = {IFAC SAFEPROCESS},
-  year      = {2003}
-}""",
-    evidence="the publisher's table of 19 fault events, seconds of their day",
-    rule="short_fault",
+    **about(__file__),
     labels=LabelMap(FAULTS),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=256,
-        stride=32,
-        test_fraction=0.3,
-        options={
-            "open_event_end": DAY_SECONDS,
-            "end_inclusive": True,
-            "unlabelled_days": ["27102001"],
-            "margin": 255,
-        },
-        follows={"margin": (1, -1)},
-    ),
-    unit="fault event; events whose windows could share a row are one unit, the rest of a day is another",
-    row_unit="line (from 0) of the daily text file",
+    config=DatasetConfig[DamadicsOptions](length=256, stride=32, test_fraction=0.3),
     locate=locate,
     read=read,
     remote=tuple(
@@ -296,44 +287,4 @@ SOURCE = Source(
     known_sha256={name: digest for name, (_, digest) in ARCHIVES.items()} | FAULT_DAYS,
     text_files=("*.txt",),
     sampling_rate_hz=1.0,
-    printed=Printed("32", 256, 4, (1000, 1111, 1250), 18, 308.8, 83.9),
-    marks={
-        "length": PRINTED,
-        "stride": OURS,
-        "rule": PRINTED,
-        "classes": RECOVERED,
-        "channels": RECOVERED,
-        "curation": PRINTED,
-        "unit": OURS,
-        "split": OURS,
-        "options.open_event_end": OURS,
-        "options.end_inclusive": OURS,
-        "options.unlabelled_days": OURS,
-        "options.margin": OURS,
-    },
-    label_notes=(
-        "Stride 32 (ours): a coarser grid does not fill the printed corpus of 1000.",
-        "Event 13 has no end in the table: it is taken to last until midnight (ours), which makes f17 by far the "
-        "largest class, as the printed imbalance of 83.9 asks for.",
-        "The end of an event is taken to be its last second (ours; public code disagrees).",
-        "Units (ours): events less than 510 s apart are one unit, so that no window of one unit shares a row with a "
-        "window of another that holds a fault. `margin` is the window length less 1 and follows it.",
-        "Three tenths of each class's windows go to the query side (ours): f19 lies in two units, and with a quarter "
-        "or less both stay in the corpus. The printed 18 queries are not forced: our events leave more, "
-        "so rel/q differs.",
-        "27 October had 20 minutes of manual control at an unknown time: that day is unlabelled (ours).",
-        "rca_target is the actuator, rca_affected its channels; the other two actuators are healthy then.",
-    ),
-    traps=(
-        "The codes follow the later fault list (02March2002); an older document numbers the same faults differently.",
-        "Event 13 is left open in the table: setting open_event_end.",
-        "In the f19 events of actuator 2 the flow in the file is fault-free; only the control loop shows the fault.",
-        "Parts 2 to 4 are downloaded from their own addresses, not from 163/817, which circulates for all of them.",
-        "The files have no header: line 0 is data.",
-        "The manual control of 27 October is no normal operation: setting unlabelled_days.",
-        "Text NaN is missing; CV and X of actuator 1 are in percent of valve closing and are kept so.",
-        "The simulated DABLib benchmark is another data set: its files are not read.",
-        "The table of events is not in order of time: it is sorted by day and second.",
-    ),
-    checksum_note="The site publishes none; those checked come from users' pinned downloads.",
 )

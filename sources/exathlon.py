@@ -11,13 +11,17 @@ import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -60,9 +64,28 @@ TRACES = tuple(row["path"] for row in _lines("exathlon_traces.csv"))
 """The 93 traces by their path below data/raw, without the suffix."""
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class ExathlonOptions(SourceOptions):
+    """What is decided for Exathlon only."""
+
+    normal_stride: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="seconds between the starts of two windows of an undisturbed trace",
+    )
+    max_gap_s: int = setting(
+        60, provenance=OURS, ge=1, le=MOST, description="missing seconds in a row that are filled; more break the trace"
+    )
+    no_impact: Literal["fault", "drop"] = setting(
+        "fault",
+        provenance=OURS,
+        description="CPU contention that had no impact on the application: a fault, or without a label",
+    )
+
+
+def locate(files: FileSet, options: ExathlonOptions) -> Located:
     """Traces by number of application and trace, their parts where split, and the ground truth."""
-    _check_options(options)
     traces: dict[str, str] = {}
     ignored: dict[str, str] = {}
     truth: list[str] = []
@@ -97,15 +120,6 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     return Located(tuple(inputs), dict(sorted(ignored.items())), _missing(wanted, bool(truth)))
 
 
-def _check_options(options: Mapping[str, object]) -> None:
-    for name in ("normal_stride", "max_gap_s"):
-        value = options.get(name, 1)
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise UsageError(f"exathlon.{name} = {value!r}: it takes a whole number of at least 1")
-    if options.get("no_impact", "fault") not in ("fault", "drop"):
-        raise UsageError(f"exathlon.no_impact = {options['no_impact']!r}: it takes fault or drop")
-
-
 def _order(trace: str) -> tuple[int, ...]:
     return tuple(int(n) for n in trace.split("_"))
 
@@ -129,7 +143,7 @@ def _missing(wanted: Sequence[str], truth: bool) -> tuple[str, ...]:
     return tuple(words)
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: ExathlonOptions) -> Iterator[Recording]:
     """One recording a trace, or more where its clock has a long gap."""
     truth = [p for p in located.inputs if PurePosixPath(p).stem == "ground_truth"]
     faults = read_ground_truth(files.path(truth[0]), tuple(LABELS.classes)) if truth else []
@@ -137,7 +151,6 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
     parts = {path: [files.path(p) for p in _parts_of(path, located.inputs)] for path in traces}
     spans = {path: time_span(files.path(path), parts[path]) for path in traces}
     units = _concurrent(spans)
-    spacing, max_gap = (int(str(options.get(k, d))) for k, d in (("normal_stride", 256), ("max_gap_s", 60)))
     for path in traces:
         trace = PurePosixPath(path).stem
         own = [f for f in faults if f.trace == trace]
@@ -145,12 +158,12 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
             raise BadInput(files.path(truth[0]), f"has no row for the disturbed trace {trace}")
         _check_inside(files.path(truth[0]) if truth else files.path(path), own, spans[path])
         seconds, values = read_trace(files.path(path), parts[path], CHANNELS)
-        for number, grid in enumerate(to_grids(seconds, values, max_gap)):
+        for number, grid in enumerate(to_grids(seconds, values, options.max_gap_s)):
             yield Recording(
                 recording_id=trace if number == 0 else f"{trace} part {number + 1}",
                 values=grid.values,
                 channels=CHANNELS,
-                evidence=_evidence(own, grid, options.get("no_impact") == "drop"),
+                evidence=_evidence(own, grid, options.no_impact == "drop"),
                 unit=units[path],
                 source_file=path,
                 source_sha256=files.sha256(path),
@@ -158,7 +171,7 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
                 clock=Clock(np.datetime64(grid.start, "s"), 1.0),
                 rows=grid.rows,
                 row_stops=grid.row_stops,
-                window_starts=None if _is_disturbed(trace) else np.arange(0, len(grid.values), spacing),
+                window_starts=None if _is_disturbed(trace) else np.arange(0, len(grid.values), options.normal_stride),
             )
 
 
@@ -201,44 +214,10 @@ def _evidence(faults: Sequence[Disturbance], grid: Grid, drop_no_impact: bool) -
 
 
 SOURCE = Source(
-    name="exathlon",
-    title="Exathlon",
-    row=5,
-    domain="Cyber-physical & IT",
-    description=(
-        "Ten Spark streaming applications on a four-node cluster: undisturbed traces and traces with bursty or "
-        "stalled input, CPU contention and failures of driver or executor, with root-cause intervals."
-    ),
-    homepage="https://github.com/exathlonbenchmark/exathlon",
-    licence=Licence(
-        "CC BY-NC-SA 4.0",
-        "https://creativecommons.org/licenses/by-nc-sa/4.0/",
-        True,
-        "README, Data License: not for commercial use, and what is made of it keeps the licence",
-    ),
-    citation="""@article{jacob2021exathlon,
-  title   = {Exathlon: A Benchmark for Explainable Anomaly Detection over Time Series},
-  author  = {Jacob, Vincent and Song, Fei and Stiegler, Arnaud and Rad, Bijan and Diao, Yanlei and Tatbul, Nesime},
-  journal = {Proceedings of the VLDB Endowment},
-  volume  = {14},
-  number  = {11},
-  pages   = {2613--2626},
-  year    = {2021},
-  doi     = {10.14778/3476249.3476307}
-}""",
-    evidence="events: root cause with its extended effect, from the ground truth",
-    rule="short_fault",
+    **about(__file__),
     labels=LABELS,
     curation=Curation(missing="fill", channels=CHANNELS, sentinel_values=(-1.0,)),
-    config=DatasetConfig(
-        length=256,
-        stride=64,
-        test_fraction=0.3,
-        options={"normal_stride": 256, "max_gap_s": 60, "no_impact": "fault"},
-        follows={"normal_stride": (1, 0)},
-    ),
-    unit="traces that overlap in time (jobs that ran together share the metrics of the nodes)",
-    row_unit="row",
+    config=DatasetConfig[ExathlonOptions](length=256, stride=64, test_fraction=0.3),
     locate=locate,
     read=read,
     remote=(
@@ -248,51 +227,5 @@ SOURCE = Source(
             unpack=True,
         ),
     ),
-    manual="The data lie in the repository's folder data/raw: clone it, or copy the zips there, parts included.",
-    checksum_note="No checksums are published; the CRC inside each zip is verified while reading.",
     sampling_rate_hz=1.0,
-    printed=Printed("51", 256, 6, (1000, 1111, 1250), 100, 215.9, 13.2),
-    marks={
-        "length": "printed",
-        "stride": "ours",
-        "normal_stride": "ours",
-        "rule": "recovered",
-        "coverage": "ours",
-        "classes": "recovered",
-        "channels": "ours",
-        "unit": "ours",
-        "split": "ours",
-        "test_fraction": "ours",
-        "curation": "printed",
-        "max_gap_s": "ours",
-        "no_impact": "ours",
-    },
-    label_notes=(
-        "A fault lasts from its root cause's start to the end of its extended effect, or of the root cause where no "
-        "effect is given, both seconds included (the source's rule).",
-        "The type unknown has no class: windows that touch it are dropped.",
-        "READ-Bench's 51 channels are unknown. Ours: 7 gauges of the stream and 5 of the driver, 3 of each of the five "
-        "executor spots, 6 of each of the four nodes; no counters that only grow, no limits that tell a trace's type.",
-        "CPU contention that had no impact on the application counts as a fault, as in the source's own code (the "
-        "setting no_impact=drop leaves it without a label).",
-        "rca_target is the part of the system the fault's type names (input, node, driver, executor); the source says "
-        "neither which node nor which executor.",
-        "Windows of undisturbed traces lie end to end, those of disturbed ones every 64 s (ours).",
-        "Rows of one second become their maximum (as in DIVAD), missing seconds are filled forward, and more than 60 "
-        "missing seconds break the trace (ours).",
-    ),
-    traps=(
-        "duplicate and missing seconds: put on a grid of whole seconds",
-        "missing is -1: masked before filling; an executor spot that is never used is absent and 0",
-        "root causes of length zero: the extended effect gives the extent",
-        "intervals that touch overlap by one second: the later one has it",
-        "file names carry wrong input rates: the rate is not used, nor published",
-        "the shortcut of resources: limits such as the heap's maximum are not among the channels",
-        "applications 7 and 8, which the source's own code leaves out, are read like the others",
-        "per-trace words in the names of the stream's metrics are removed, and columns are found by name",
-        "split archives are read part after part; a missing part is an error",
-        "only the chosen metrics are read, trace by trace",
-        "jobs of one batch share the nodes' metrics: one unit",
-    ),
-    own_choice="the 51 channels: READ-Bench does not say which it took",
 )

@@ -13,13 +13,17 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
+from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windows.labeling import LabelMap
@@ -61,6 +65,30 @@ def _column_names() -> tuple[tuple[str, ...], tuple[str, ...]]:
 HEADER, CHANNELS = _column_names()
 
 
+class HaiOptions(SourceOptions):
+    """What is decided for HAI only."""
+
+    pairs: Literal["first", "drop"] = setting(
+        "first",
+        provenance=OURS,
+        description="the class of an attack on two control loops: the loop the manual names first, or none",
+    )
+    normal_stride: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="rows between the starts of two windows of a train file, which is normal operation",
+    )
+    window_rows: int = setting(
+        provenance=OURS,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="attacks less than twice this many rows apart are one unit",
+    )
+
+
 @dataclass(frozen=True)
 class Attack:
     """One entry of the timetable: its start to the minute, the control loops and points in the manual's order."""
@@ -72,13 +100,8 @@ class Attack:
     points: tuple[str, ...]
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: HaiOptions) -> Located:
     """The files with the header of 21.03, train before test, and the timetable if it is among them."""
-    if options.get("pairs", "first") not in ("first", "drop"):
-        raise UsageError(f"hai.pairs = {options['pairs']!r}: it takes first or drop")
-    spacing = options.get("normal_stride", WINDOW)
-    if isinstance(spacing, bool) or not isinstance(spacing, int) or spacing < 1:
-        raise UsageError(f"hai.normal_stride = {spacing!r}: it takes a whole number of at least 1")
     found: dict[str, str] = {}
     ignored: dict[str, str] = {}
     timetable: list[str] = []
@@ -148,17 +171,16 @@ def _attack(file: Path, number: int, row: Mapping[str, str | None]) -> Attack:
     return Attack(text["attack_id"], text["file"], start, loops, points)
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: HaiOptions) -> Iterator[Recording]:
     """One recording a file, or more where seconds are missing: a gap breaks it."""
     own = [path for path in located.inputs if path.endswith(TIMETABLE)]
     attacks = _timetable(files, own)
-    spacing, window = int(str(options["normal_stride"])), int(str(options["window_rows"]))
     for path in located.inputs:
         if path in own:
             continue
         name = PurePosixPath(path).name.split(".")[0]
         table = read_table(files.path(path), HEADER, CHANNELS)
-        evidence, unit = _evidence(files.path(path), name, table, attacks, options.get("pairs") == "drop", window)
+        evidence, unit = _evidence(files.path(path), name, table, attacks, options)
         train = name.startswith("train")
         for part, (start, stop) in enumerate(table.stretches()):
             yield Recording(
@@ -172,23 +194,23 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
                 native_split="train" if train else "test",
                 clock=Clock(times=table.times[start:stop]),
                 first_row=start,
-                window_starts=np.arange(0, stop - start, spacing, dtype=np.int64) if train else None,
+                window_starts=np.arange(0, stop - start, options.normal_stride, dtype=np.int64) if train else None,
             )
 
 
 def _evidence(
-    file: Path, name: str, table: Table, attacks: Sequence[Attack], drop_pairs: bool, window: int
+    file: Path, name: str, table: Table, attacks: Sequence[Attack], options: HaiOptions
 ) -> tuple[Evidence, str | UnitSpans]:
     """Attacks as events, and the split unit: an attack with the time around it, as far as the next one."""
     planned = [a for a in attacks if a.file == name]
     matched = _match(file, table, planned)
     events, hidden = [], []
     for attack, start, stop in matched:
-        if drop_pairs and len(set(attack.loops)) > 1:
+        if options.pairs == "drop" and len(set(attack.loops)) > 1:
             hidden.append((start, stop))
         else:
             events.append(Event(attack.loops[0], start, stop, attack.attack_id, attack.points[0], attack.points))
-    return Evidence.events(events, hidden), _units(name, matched, window)
+    return Evidence.events(events, hidden), _units(name, matched, options.window_rows)
 
 
 def _match(file: Path, table: Table, planned: Sequence[Attack]) -> list[tuple[Attack, int, int]]:
@@ -226,41 +248,10 @@ def _units(name: str, matched: Sequence[tuple[Attack, int, int]], window: int) -
 
 
 SOURCE = Source(
-    name="hai",
-    title="HAI 21.03",
-    row=7,
-    domain="Cyber-physical & IT",
-    description=(
-        "A hardware-in-the-loop testbed of a boiler, a turbine and a water treatment (79 points, 1 Hz) in normal "
-        "operation and under 50 attacks on six control loops."
-    ),
-    homepage="https://github.com/icsdataset/hai",
-    licence=Licence(
-        "CC BY-SA 4.0",
-        "https://creativecommons.org/licenses/by-sa/4.0/",
-        True,
-        "stated in the README and on the manual's cover; the README's metadata table says CC BY 4.0",
-    ),
-    citation="""@inproceedings{shin2021two,
-  title     = {Two {ICS} Security Datasets and Anomaly Detection Contest on the {HIL}-based Augmented {ICS} Testbed},
-  author    = {Shin, Hyeok-Ki and Lee, Woomyo and Yun, Jeong-Han and Min, Byung-Gil},
-  booktitle = {Cyber Security Experimentation and Test Workshop (CSET '21)},
-  year      = {2021},
-  doi       = {10.1145/3474718.3474719}
-}""",
-    evidence="events: runs of the attack column, named by the manual's timetable",
-    rule="short_fault",
+    **about(__file__),
     labels=LABELS,
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=WINDOW,
-        stride=32,
-        test_fraction=0.1,
-        options={"pairs": "first", "normal_stride": WINDOW, "window_rows": WINDOW},
-        follows={"normal_stride": (1, 0), "window_rows": (1, 0)},
-    ),
-    unit="attack, with the time around it; attacks less than two windows apart are one unit; a train file is one unit",
-    row_unit="row",
+    config=DatasetConfig[HaiOptions](length=WINDOW, stride=32, test_fraction=0.1),
     locate=locate,
     read=read,
     remote=tuple(
@@ -270,45 +261,5 @@ SOURCE = Source(
         )
         for name in FILES
     ),
-    checksum_note=("The repository publishes git blob ids, no checksums of files; gzip's own checksum holds for each."),
     sampling_rate_hz=1.0,
-    printed=Printed("79", 256, 6, (305, 339, 381), 28, 60.8, 10.0),
-    marks={
-        "length": "printed",
-        "stride": "ours",
-        "rule": "recovered",
-        "coverage": "ours",
-        "unit": "ours",
-        "split": "ours",
-        "test_fraction": "ours",
-        "classes": "recovered",
-        "pairs": "ours",
-        "normal_stride": "ours",
-        "window_rows": "ours",
-        "channels": "printed",
-        "curation": "printed",
-    },
-    label_notes=(
-        "The class is the attacked control loop of the manual's timetable (recovered: it fits the printed rel/q, the "
-        "process does not).",
-        "An attack on two loops takes the loop the manual names first (ours; the setting pairs=drop leaves windows "
-        "that touch one without a label).",
-        "The extent of an attack is the run of the attack column; the timetable gives starts to the minute, and its "
-        "duration of A209 (159 s) is not the data's (199 s).",
-        "rca_target is the first attacked point, rca_affected all of them, by their names in the CSV.",
-        "Windows of the train files (normal operation) lie end to end, those of the test files every 32 s (ours).",
-        "The printed imbalance of 10.0 and the 333 printed windows are reproduced by no rule that was tried; the "
-        "difference is shown, not forced.",
-    ),
-    traps=(
-        "other versions (63, 87 or 88 columns) bear the same file names: told by their header and not read",
-        "no attacks in the train files, so the source's own split has no fault to retrieve: split by attack",
-        "documented row counts are wrong: what is in the files counts",
-        "time is not gapless and the files overlap in period: a missing second breaks the recording, files stay apart",
-        "P2_LCV01D in the timetable is a slip for P3_LCV01D; P2_SCO is P2_CO_rpm and P2_AutoSD is P2_ASD in the CSV",
-        "IPAL's epochs read the local time as Europe/Berlin: the CSV's naive time is used",
-        "a pair may name one loop twice: it is then an attack on that loop",
-        "constant switches are integers, not frozen sensors: all 79 points stay",
-        "the manual and the README say 78 points, the files hold 79",
-    ),
 )

@@ -7,15 +7,17 @@ A record is three files: ``100.hea`` (text header), ``100.dat`` (samples, 12-bit
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.options import SourceOptions
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -54,7 +56,7 @@ RECORDS = tuple(sorted({name.partition(".")[0] for name in PUBLISHED}))
 PARTS = (".hea", ".dat", ".atr")
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: SourceOptions) -> Located:
     """Records that have all three files in one folder; of a record's copies the first."""
     names = files.glob("*.hea", "*.dat", "*.atr")
     present, inputs, ignored = set(names), [], {}
@@ -79,7 +81,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
     return Located(tuple(inputs), ignored, tuple(f"record {r}" for r in RECORDS if r not in first))
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: SourceOptions) -> Iterator[Recording]:
     """One recording a record, in order of record number; MLII first where the record has it."""
     for header in located.inputs[::3]:
         stem = header.removesuffix(".hea")
@@ -191,47 +193,10 @@ def _flutter(samples: np.ndarray, symbols: Sequence[str], steps: int) -> list[tu
 LABELS = LabelMap({symbol: label for label, symbols in AAMI_CLASSES.items() for symbol in symbols})
 
 SOURCE = Source(
-    name="mit_bih",
-    title="MIT-BIH Arrhythmia Database 1.0.0",
-    row=10,
-    domain="Healthcare",
-    description="Two-lead ECG of 47 people, half an hour a record, with every heart beat annotated. The fault "
-    "classes are the AAMI groups of abnormal beats: supraventricular (S), ventricular (V), fusion (F) and "
-    "unknown or paced (Q).",
-    homepage="https://physionet.org/content/mitdb/1.0.0/",
-    licence=Licence(
-        "ODC-By 1.0",
-        "https://physionet.org/content/mitdb/view-license/1.0.0/",
-        redistributable=True,
-        note="Open Data Commons Attribution License",
-    ),
-    citation="""@article{moody2001impact,
-  author  = {Moody, George B. and Mark, Roger G.},
-  title   = {The impact of the {MIT-BIH} Arrhythmia Database},
-  journal = {IEEE Engineering in Medicine and Biology Magazine},
-  volume  = {20},
-  number  = {3},
-  pages   = {45--50},
-  year    = {2001},
-  doi     = {10.1109/51.932724},
-  note    = {Data: doi 10.13026/C2F305}
-}
-@article{goldberger2000physiobank,
-  author  = {Goldberger, Ary L. and others},
-  title   = {{PhysioBank}, {PhysioToolkit}, and {PhysioNet}},
-  journal = {Circulation},
-  volume  = {101},
-  number  = {23},
-  pages   = {e215--e220},
-  year    = {2000}
-}""",
-    evidence="beat annotations: one symbol at the R peak of every beat",
-    rule="majority_of_beats",
+    **about(__file__),
     labels=LABELS,
     curation=Curation(missing="fill"),
     config=DatasetConfig(length=256, stride=256, test_fraction=0.5),
-    unit="subject: the record, except that 201 and 202 are one man",
-    row_unit="sample",
     locate=locate,
     read=read,
     remote=tuple(RemoteFile(name, URL + name, sha256=digest, size=n) for name, (n, digest) in PUBLISHED.items()),
@@ -239,38 +204,4 @@ SOURCE = Source(
     known_sha256={name: digest for name, (_, digest) in PUBLISHED.items()},
     text_files=("*.hea",),
     sampling_rate_hz=SAMPLING_RATE_HZ,
-    printed=Printed("2", 256, 4, (1000, 1111, 1250), 100, 336.9, 10.7),
-    marks={
-        "length": PRINTED,
-        "stride": OURS,
-        "rule": PRINTED,
-        "classes": RECOVERED,
-        "channels": RECOVERED,
-        "curation": PRINTED,
-        "unit": OURS,
-        "split": OURS,
-    },
-    label_notes=(
-        "Paced records (102, 104, 107, 217) are kept: without them class Q has 15 windows and the printed imbalance "
-        "of 10.7 cannot come out.",
-        "A window without a beat, and one that touches ventricular flutter, is unlabelled (ours).",
-        "A tie between N and an abnormal class goes to the abnormal one (ours); between two abnormal ones the window "
-        "is dropped.",
-        "Half of each class's windows go to the query side (ours): subjects 208 and 213 hold 635 of the 700 windows of "
-        "class F, so only a split that gives one of them to each side keeps the class balance of both.",
-    ),
-    traps=(
-        "Leads are taken by name, MLII first: record 114 is stored as (V5, MLII); 102 and 104 have no MLII and stay "
-        "(V5, V2).",
-        "Flutter episodes of record 207 ([ ! ]) have no beats: they are unlabelled, not normal.",
-        "Artefacts, mains hum and skew between leads (up to 40 ms) are left as recorded.",
-        "Annotations were corrected over the years: version 1.0.0 is pinned by SHA-256, and the header's own checksum "
-        "of the samples is verified too.",
-        "Line ends of .hea files may have been changed by git: both forms count as the published file.",
-        "102-0.atr and the x_mitdb extracts are not records: listed as ignored.",
-        "The first annotation is never assumed to be a beat, and may be at sample 0; texts are not interpreted.",
-        "S and F are concentrated in few subjects: see the share of queries.",
-        "Age and sex (age -1 means unknown) are not read.",
-        "A beat votes in the window that holds its R peak, even where its wave is cut.",
-    ),
 )

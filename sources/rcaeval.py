@@ -7,16 +7,20 @@ system have different columns, so a window has the union of all columns; a case 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
+from readbench_data.dataset.source import RemoteFile, Source
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -35,6 +39,26 @@ PACKED = "an archive that is not unpacked: unpack it where it lies"
 _SUITE = re.compile(r"re(\d)-?(ob|ss|tt)(\.zip)?(\.unpacked)?", re.IGNORECASE)
 _HUB_CASE = re.compile(r"re(\d)(ob|ss|tt)_(.+)_([a-z0-9]+)_(\d+)", re.IGNORECASE)
 _ZENODO = "https://zenodo.org/records/14590730/files/"
+
+
+class RcaevalOptions(SourceOptions):
+    """What is decided for RCAEval only."""
+
+    unit: Literal["group", "case"] = setting(
+        "group",
+        provenance=OURS,
+        description="the split unit: the five repetitions of one fault in one service, or one repetition",
+    )
+    windows_per_case: int = setting(
+        2, provenance=RECOVERED, ge=1, le=1000, description="windows of the fault per case, and of what is before it"
+    )
+    window_rows: int = setting(
+        provenance=STATED,
+        follows=(1, 0),
+        ge=1,
+        le=MOST,
+        description="rows between the starts of two windows of a case",
+    )
 
 
 @dataclass(frozen=True, order=True)
@@ -57,7 +81,7 @@ class Case:
         return f"{self.group}/{self.repetition}"
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: RcaevalOptions) -> Located:
     """Tables of RE1 in the archive layout (data.csv) or in the Hub's (metrics.parquet); never both."""
     tables = files.glob("data.csv", "simple_data.csv", "metrics.csv", "simple_metrics.csv", "metrics.parquet")
     found, ignored = _cases(files, tables)
@@ -127,12 +151,8 @@ def _place(path: PurePosixPath) -> tuple[str, str, str, str, int] | None:
     return None
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: RcaevalOptions) -> Iterator[Recording]:
     """One recording a case, with the columns of all cases: what a case does not have is missing in it."""
-    unit, windows = str(options["unit"]), int(str(options["windows_per_case"]))
-    length = int(str(options["window_rows"]))
-    if unit not in ("group", "case"):
-        raise UsageError(f"rcaeval.unit = {unit!r}: it is group or case")
     found, _ = _cases(files, located.inputs[::2])
     headers = {case.table: _header(files.path(case.table)) for case in found}
     channels = tuple(sorted({c for names in headers.values() for c in names if c != "time"}))
@@ -159,11 +179,11 @@ def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Ite
             values=values,
             channels=channels,
             evidence=Evidence.events([Event(case.fault, onset, steps, case.name, target)]),
-            unit=case.name if unit == "case" else case.group,
+            unit=case.name if options.unit == "case" else case.group,
             source_file=case.table,
             source_sha256=files.sha256(case.table),
             clock=Clock(times=times[:steps].astype(np.int64).astype("datetime64[s]").astype("datetime64[ns]")),
-            window_starts=window_starts(steps, onset, windows, length),
+            window_starts=window_starts(steps, onset, options.windows_per_case, options.window_rows),
             extras={"system": SYSTEMS[case.system]},
         )
 
@@ -267,75 +287,13 @@ def _read_onset(files: FileSet, name: str, times: np.ndarray) -> int:
 
 
 SOURCE = Source(
-    name="rcaeval",
-    title="RCAEval RE1: root cause analysis of microservice failures",
-    row=8,
-    domain="Cyber-physical & IT",
-    description=(
-        "Metrics of three microservice systems (Online Boutique, Sock Shop, Train Ticket) into which five faults "
-        "(CPU, memory, disk, delay, packet loss) were injected; 375 cases, one row a second. The columns are the union "
-        "over all cases; a metric that a case does not have is 0 in it."
-    ),
-    homepage="https://github.com/phamquiluan/RCAEval",
-    licence=Licence("MIT", "https://opensource.org/license/mit", redistributable=True),
-    citation="""@inproceedings{pham2025rcaeval,
-  author = {Pham, Luan and Zhang, Hongyu and Ha, Huong and Salim, Flora and Zhang, Xiuzhen},
-  title = {{RCAEval}: A Benchmark for Root Cause Analysis of Microservice Systems with Telemetry Data},
-  booktitle = {Companion Proceedings of the ACM on Web Conference 2025},
-  year = {2025},
-  doi = {10.1145/3701716.3715290}
-}""",
-    evidence="events: from inject_time.txt to the end of the series, the fault named by the case's folder",
-    rule="majority",
+    **about(__file__),
     labels=LabelMap(classes={fault: fault for fault in FAULTS}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=LENGTH,
-        test_fraction=1 / 15,
-        options={"unit": "group", "windows_per_case": 2, "window_rows": LENGTH},
-        follows={"window_rows": (1, 0)},
-    ),
-    unit="the five repetitions of one fault in one service of one system (`unit = case`: one repetition)",
-    row_unit="row",
+    config=DatasetConfig[RcaevalOptions](length=LENGTH, test_fraction=1 / 15),
     locate=locate,
     read=read,
     remote=tuple(RemoteFile(f"RE1-{s}.zip", f"{_ZENODO}RE1-{s}.zip?download=1", unpack=True) for s in SYSTEMS),
     download_bytes=390_000_000,
     sampling_rate_hz=1.0,
-    printed=Printed("429", 256, 5, (700, 778, 875), 50, 140.0, 1.0),
-    marks={
-        "channels": PRINTED,
-        "length": PRINTED,
-        "stride": OURS,
-        "windows_per_case": RECOVERED,
-        "window_rows": PRINTED,
-        "rule": OURS,
-        "unit": OURS,
-        "split": OURS,
-        "test_fraction": RECOVERED,
-        "classes": RECOVERED,
-        "curation": PRINTED,
-    },
-    label_notes=(
-        "class = the fault in the case's folder name, from the first row at or after inject_time on",
-        "two windows a case: the first 256 rows from the onset and the 256 after them, moved back where the series "
-        "ends earlier; Normal: up to two windows that end at the onset",
-        "rca_target = the faulty service and the metric the authors name for the fault (cpu, mem, diskio, latency), "
-        "also where the case has no such column",
-        "RE2 and RE3 are other suites: 375 cases x 2 windows = 750 is what the printed row holds",
-        "a unit keeps repetitions of one fault in one service together: one unit a class makes the 50 queries",
-    ),
-    traps=(
-        "a second `time` column (also as time.1): left out",
-        "inf and NaN: missing; forward fill, back fill of a leading gap, 0 where a case has no such metric",
-        "no disk metric in RE1-OB: disk faults show through other metrics only, as published",
-        "column sets and lengths differ between faults: the union of columns, equal windows; that delay and loss of "
-        "Online Boutique have other metrics still shows, counted by filled_fraction",
-        "RE3's mislabelled folder f6, and every other folder whose fault is none of the five, is left out by name",
-        "simple rules do well here: a property of the source, left as it is",
-        "Hub tables are unfilled: filled like the archive's; the two layouts are never mixed",
-        "simple_data.csv beside data.csv: left out",
-        "empty rows at the end of a table, without a time: left out",
-    ),
-    checksum_note="the authors publish no checksums of the tables or archives",
 )

@@ -15,10 +15,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -35,6 +38,14 @@ FAMILIES = (
 _ATTACK = re.compile(rf"({'|'.join(FAMILIES)})_attack(_\w+?)?({MASQUERADE})?")
 
 
+class RoadOptions(SourceOptions):
+    """What is decided for ROAD only."""
+
+    rate_hz: float = setting(
+        10.0, provenance=OURS, gt=0, le=1000, description="steps per second of the clock that the frames are put on"
+    )
+
+
 @dataclass(frozen=True)
 class Injection:
     """What the metadata say of a capture: id and seconds [start, end] of the injected frames, where there are any."""
@@ -43,7 +54,7 @@ class Injection:
     interval: tuple[float, float] | None
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+def locate(files: FileSet, options: RoadOptions) -> Located:
     """The signal CSV of every capture, the DBC, and metadata.json; copies of attacks among the ambient ones and
     everything that is not decoded are left out."""
     found: dict[str, str] = {}
@@ -96,11 +107,9 @@ def _published() -> list[dict[str, str]]:
         return [r for r in csv.DictReader(stream) if r["signal_csv"]]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: RoadOptions) -> Iterator[Recording]:
     """One recording a capture: attacks by name, then ambient ones. Every capture has the same channels."""
-    rate = float(str(options["rate_hz"]))
-    if not 0 < rate <= 1000:
-        raise UsageError(f"road.rate_hz = {rate:g}: it takes a number above 0, at most 1000")
+    rate = options.rate_hz
     tables = [n for n in located.inputs if n.endswith(".csv")]
     injections = _injections(files, [n for n in located.inputs if n.endswith(".json")])
     dbc = next((n for n in located.inputs if n.endswith(".dbc")), None)
@@ -175,34 +184,10 @@ def _injection(target: str | None, interval: Sequence[float | str] | None) -> In
 
 
 SOURCE = Source(
-    name="road",
-    title="ROAD: Real ORNL Automotive Dynamometer CAN intrusion dataset",
-    row=9,
-    domain="Automotive",
-    description=(
-        "The CAN bus of one car in normal driving and under six families of attack, as decoded signals on a common "
-        "clock of 10 Hz: 664 signals of about 100 ids."
-    ),
-    homepage="https://doi.org/10.5281/zenodo.10462796",
-    licence=Licence("CC BY 4.0", "https://creativecommons.org/licenses/by/4.0/", redistributable=True),
-    citation="""@article{verma2024road,
-  author = {Verma, Miki E. and Bridges, Robert A. and Iannacone, Michael D. and Hollifield, Samuel C. and Moriano,
-    Pablo and Hespeler, Steven C. and Kay, Bill and Combs, Frank L.},
-  title = {A comprehensive guide to {CAN} {IDS} data and introduction of the {ROAD} dataset},
-  journal = {PLoS ONE},
-  volume = {19},
-  number = {1},
-  pages = {e0296879},
-  year = {2024},
-  doi = {10.1371/journal.pone.0296879}
-}""",
-    evidence="events: the attack family of the file's name over the injection interval of metadata.json",
-    rule="short_fault",
+    **about(__file__),
     labels=LabelMap(classes={family: family for family in FAMILIES}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=256, stride=64, test_fraction=0.3, options={"rate_hz": 10}),
-    unit="capture (fabrication and masquerade together)",
-    row_unit="row",
+    config=DatasetConfig[RoadOptions](length=256, stride=64, test_fraction=0.3),
     locate=locate,
     read=read,
     remote=(
@@ -216,37 +201,4 @@ SOURCE = Source(
     ),
     download_bytes=556_718_276,
     sampling_rate_hz=10.0,
-    printed=Printed("664", 256, 6, (71, 79, 89), 25, 22.4, 37.0),
-    marks={
-        "channels": PRINTED,
-        "length": PRINTED,
-        "stride": OURS,
-        "rate_hz": OURS,
-        "rule": OURS,
-        "unit": OURS,
-        "split": OURS,
-        "test_fraction": OURS,
-        "classes": RECOVERED,
-        "curation": PRINTED,
-    },
-    label_notes=(
-        "class = the attack family in the file's name; fuzzing has no decoded signals and is not in the data",
-        "the interval of metadata.json in steps of a tenth of a second (the published intervals where that file is "
-        "not there); accelerator captures are anomalous from end to end",
-        "the coolant attack lasts 4.2 of its capture's 25.9 seconds: only the short-fault rule gives it its one window",
-        "Normal: ambient captures, and windows of an attack capture before or after the interval",
-        "rca_target = the id of the injected frames",
-        "10 Hz and stride 64: at 10 Hz the coolant capture gives exactly one window, as the printed imbalance needs",
-    ),
-    traps=(
-        "accelerator captures have Label 0 throughout: labelled by the file's name",
-        "the 17 attack CSVs lie in the ambient folder too: only ambient_* is ambient, a copy is read once",
-        "fabrication logs mix legitimate and injected frames: raw logs are not read, masquerade signals are",
-        "labels at interval ends differ by two frames between sources: in tenths of a second they do not",
-        "exact duplicate frames: the last value of a step is the same",
-        "ids are decimal in CSV and hexadecimal in the metadata; columns differ per id: one channel per (id, signal)",
-        "the readme's key names are not those of the JSON files: the real ones are read",
-        "event-driven frames: last value of every tenth of a second, forward fill; an id that never occurs is 0",
-    ),
-    checksum_note="the MD5 of road.zip is published; there are none of the files in it",
 )

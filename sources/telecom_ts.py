@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
 from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
@@ -74,7 +77,21 @@ def _published_sizes() -> dict[str, int]:
 SIZES = _published_sizes()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class TelecomOptions(SourceOptions):
+    """What is decided for TelecomTS only. A window is cut from one of the source's, so it is not longer than these."""
+
+    longest_window: ClassVar[int] = STEPS
+
+    joined_within_s: float = setting(
+        12.8,
+        provenance=OURS,
+        ge=0,
+        le=86_400,
+        description="windows of a file that begin less than this many seconds after another are one unit",
+    )
+
+
+def locate(files: FileSet, options: TelecomOptions) -> Located:
     """``<folder>/processed/chunked.jsonl`` of the published tree, wherever the tree lies."""
     chosen: dict[str, str] = {}
     ignored: dict[str, str] = {}
@@ -113,13 +130,12 @@ class Window:
     affected: tuple[str, ...]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: TelecomOptions) -> Iterator[Recording]:
     """One recording a line, file by file, in the order of the file."""
-    joined_within = float(str(options["joined_within_s"]))
     for name in located.inputs:
         folder = folder_of(name) or PurePosixPath(name).stem
         windows = list(read_windows(files.path(name)))
-        first_lines = stretches([w.start for w in windows], joined_within)
+        first_lines = stretches([w.start for w in windows], options.joined_within_s)
         for line, (window, first) in enumerate(zip(windows, first_lines, strict=True)):
             yield Recording(
                 recording_id=f"{folder}/{line}",
@@ -216,30 +232,10 @@ def _anomaly(path: Path, where: str, anomaly: Any) -> tuple[str, tuple[str, ...]
 
 
 SOURCE = Source(
-    name="telecom_ts",
-    title="TelecomTS",
-    row=6,
-    domain="Cyber-physical & IT",
-    description=(
-        "Indicators of a 5G testbed at 10 Hz in windows of 128 steps: 1,235 windows with one of eleven kinds of "
-        "anomaly (jamming over the air, ten synthetic) and 30,765 normal ones. The texts beside them are never used."
-    ),
-    homepage="https://huggingface.co/datasets/AliMaatouk/TelecomTS",
-    licence=Licence("MIT", "https://opensource.org/license/mit", True, "as two independent users of the data state it"),
-    citation="""@article{feng2025telecomts,
-  author = {Feng, Austin and Varvarigos, Andreas and Panitsas, Ioannis and Fernandez, Daniela and Wei, Jinbiao and
-            Guo, Yuwei and Chen, Jialin and Maatouk, Ali and Tassiulas, Leandros and Ying, Rex},
-  title = {{TelecomTS}: A Multi-Modal Observability Dataset for Time Series and Language Analysis},
-  journal = {arXiv preprint arXiv:2510.06063},
-  year = {2025}
-}""",
-    evidence="native: the anomaly type of a whole window",
-    rule="native",
+    **about(__file__),
     labels=LabelMap({BACKGROUND: NORMAL, **{t: t for t in TYPES}}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=STEPS, test_fraction=0.2, options={"joined_within_s": 12.8}),
-    unit="stretch of overlapping windows of one file",
-    row_unit="line",
+    config=DatasetConfig[TelecomOptions](length=STEPS, test_fraction=0.2),
     locate=locate,
     read=read,
     remote=tuple(
@@ -248,37 +244,4 @@ SOURCE = Source(
     ),
     download_bytes=971_915_313,
     sampling_rate_hz=10.0,
-    printed=Printed("18", STEPS, 11, (977, 1086, 1221), 100, 117.8, 5.3),
-    marks={
-        "channels": PRINTED,
-        "protocol_encoding": RECOVERED,
-        "length": PRINTED,
-        "stride": OURS,
-        "rule": RECOVERED,
-        "classes": RECOVERED,
-        "unit": OURS,
-        "split": OURS,
-        "test_fraction": OURS,
-        "curation": PRINTED,
-    },
-    label_notes=(
-        "class = the type of the window, also where the anomaly covers only part of it",
-        "UL_Protocol and DL_Protocol are channels: TCP 0, UDP 1, anything else 2 (the authors' encoding)",
-        "rca_affected = affected_kpis; the source names no single root-cause indicator, so rca_target is empty",
-        "test_fraction 0.2: 977 of 1,235 windows (79.1 %) are in the printed corpus; 80/20 by class gives 987",
-    ),
-    traps=(
-        "zone, application, mobility and congestion tell about the class: none of them is an extra",
-        "windows of one file that overlap in time are one unit",
-        "an anomaly that covers part of a window gives its class to the window",
-        'normal records have type "" and affect [""]: read as Normal that affects nothing',
-        "integers and floats mix: every list is read as float64",
-        "NaN and null are missing values and are filled",
-        "perturbed indicators are not physically consistent: left as they are",
-        "tickets, descriptions and questions are never read",
-        "the label says Youtube and the folder YouTube: only the folder counts",
-        "start_time is not unique across files: units never reach over files",
-        "records of the benchmark repository's other schema are refused, its files ignored",
-    ),
-    checksum_note="the hub's listing that was available gives sizes and no checksums; a revision is pinned",
 )

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import Literal
 
 import numpy as np
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.options import MOST, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -32,7 +36,6 @@ SAMPLE_SECONDS = 180.0
 MEASURED = tuple(f"xmeas_{i}" for i in range(1, 42))
 CHANNELS = (*MEASURED, *(f"xmv_{i}" for i in range(1, 12)))
 KEYS = ("faultNumber", "simulationRun", "sample")
-LAYOUTS = ("auto", "rieth", "classic")
 
 ONSET_CODE = 100
 """Rows of the first samples after the onset have the code 100 + fault; it has the class of the fault."""
@@ -80,12 +83,24 @@ def _fault_names() -> dict[int, str]:
 FAULTS = _fault_names()
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class TennesseeOptions(SourceOptions):
+    """What is decided for Tennessee Eastman only."""
+
+    layout: Literal["auto", "rieth", "classic"] = setting(
+        "auto",
+        provenance=OURS,
+        reader=False,
+        description="the files that are read: Rieth's, the classic ones, or by what is there",
+    )
+    onset_samples: int = setting(
+        20, provenance=OURS, ge=0, le=MOST, description="samples after an onset that have a code of their own"
+    )
+
+
+def locate(files: FileSet, options: TennesseeOptions) -> Located:
     """The files of one layout, never of both. ``auto``: Rieth's where they are the published ones, else a whole
     classic set, else whatever there is of Rieth's, else of the classic ones."""
-    layout = str(options["layout"])
-    if layout not in LAYOUTS:
-        raise UsageError(f"tennessee_eastman.layout = {layout!r}: it is one of {', '.join(LAYOUTS)}")
+    layout: str = options.layout
     ignored: dict[str, str] = {}
     rieth = _first_of_each(files, tuple(RIETH), ignored)
     classic = _first_of_each(files, CLASSIC, ignored)
@@ -101,7 +116,7 @@ def locate(files: FileSet, options: Mapping[str, object]) -> Located:
             if other
             else "no TEP_*.RData of Rieth et al. and no classic d00.dat ... d21_te.dat"
         )
-    why = f"the {layout} layout is read (setting tennessee_eastman.layout = {options['layout']})"
+    why = f"the {layout} layout is read (setting tennessee_eastman.layout = {options.layout})"
     for name, path in other.items():
         stand_in = name in RIETH and name not in published
         ignored[path] = why + (", and this is not the published file: its size differs" if stand_in else "")
@@ -126,9 +141,9 @@ def _first_of_each(files: FileSet, wanted: tuple[str, ...], ignored: dict[str, s
     return {tail: found[tail] for tail in wanted if tail in found}
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: TennesseeOptions) -> Iterator[Recording]:
     """Run by run in the order of the files; a faulty run as two recordings, before and after its onset."""
-    cutter = _Cutter(int(str(options["onset_samples"])))
+    cutter = _Cutter(options.onset_samples)
     for name in located.inputs:
         path, sha256 = files.path(name), files.sha256(name)
         runs = _rieth_runs(path) if name.endswith(".RData") else iter([_classic_run(path)])
@@ -260,93 +275,13 @@ def _table(path: Path) -> np.ndarray:
 
 
 SOURCE = Source(
-    name="tennessee_eastman",
-    title="Tennessee Eastman process simulation (Rieth et al. 2017)",
-    row=2,
-    domain="Industrial / control",
-    description="A simulated chemical plant with 41 measurements and 11 manipulated variables, sampled every three "
-    "minutes. Twenty disturbances (IDV 1 to 20), 500 training and 500 testing runs each, and as many runs without "
-    "any. The classic files of Russell, Chiang and Braatz (one run a fault, IDV 1 to 21) are read where they are "
-    "what there is.",
-    homepage="https://doi.org/10.7910/DVN/6C3JR1",
-    licence=Licence(
-        "CC0 1.0",
-        "https://creativecommons.org/publicdomain/zero/1.0/",
-        redistributable=True,
-        note="The classic files are under a University of Illinois / NCSA style licence, which allows "
-        "redistribution with its text.",
-    ),
-    citation="""@data{rieth2017additional,
-  author    = {Rieth, Cory A. and Amsel, Ben D. and Tran, Randy and Cook, Maia B.},
-  title     = {Additional {Tennessee Eastman} Process Simulation Data for Anomaly Detection Evaluation},
-  publisher = {Harvard Dataverse},
-  year      = {2017},
-  version   = {V1},
-  doi       = {10.7910/DVN/6C3JR1}
-}
-@article{downs1993plant,
-  author  = {Downs, J. J. and Vogel, E. F.},
-  title   = {A plant-wide industrial process control problem},
-  journal = {Computers and Chemical Engineering},
-  volume  = {17},
-  pages   = {245--255},
-  year    = {1993}
-}
-@book{russell2000data,
-  author    = {Russell, Evan L. and Chiang, Leo H. and Braatz, Richard D.},
-  title     = {Data-driven Methods for Fault Detection and Diagnosis in Chemical Processes},
-  publisher = {Springer},
-  year      = {2000}
-}""",
-    evidence="the fault number of a run, from its onset on",
-    rule="majority",
+    **about(__file__),
     labels=LabelMap({"0": NORMAL} | {str(c + n): label for c in (0, ONSET_CODE) for n, label in FAULTS.items()}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=256, stride=256, native_split=True, options={"layout": "auto", "onset_samples": 20}),
-    unit="simulation run; runs whose first 20 rows of measurements are identical are one unit",
-    row_unit="row (of the data frame; in d00.dat, which is transposed, column)",
+    config=DatasetConfig[TennesseeOptions](length=256, stride=256, native_split=True),
     locate=locate,
     read=read,
     remote=tuple(RemoteFile(name, f"{DATAVERSE}{f.number}", md5=f.md5, size=f.bytes) for name, f in RIETH.items()),
     download_bytes=sum(f.bytes for f in RIETH.values()),
-    manual="The classic files: TE_process.zip of the Braatz group, http://web.mit.edu/braatzgroup/TE_process.zip",
     sampling_rate_hz=1 / SAMPLE_SECONDS,
-    printed=Printed("52", 256, 20, (1000, 1111, 1250), 100, 50.0, 1.0),
-    marks={
-        "length": PRINTED,
-        "stride": OURS,
-        "rule": PRINTED,
-        "classes": RECOVERED,
-        "channels": RECOVERED,
-        "curation": PRINTED,
-        "unit": OURS,
-        "split": OURS,
-        "options.layout": OURS,
-        "options.onset_samples": OURS,
-    },
-    label_notes=(
-        "Onset: after 20 samples in faulty training runs and 160 in faulty testing runs (Rieth); classic training "
-        "files are faulty from row 0, classic test files from row 160.",
-        "A run is cut at its onset (ours), so windows start there: one window of a training run, three of a testing "
-        "run. No 256 rows precede an onset: Normal windows come from the fault-free runs.",
-        "The first 20 samples after an onset have a code of their own, 100 + fault, merged into the fault's class "
-        "before voting. The paper names this dataset as its example of merging onset codes; the public files have "
-        "none, so the number of samples is ours. It changes the votes shown, never a label.",
-        "The source's own split is kept: training runs are the corpus, testing runs the queries.",
-        "Layout auto: Rieth's files where they are the published ones (by size), else a complete classic set, else "
-        "what there is of Rieth's files, else of the classic ones. The two are never mixed.",
-    ),
-    traps=(
-        "d04_te and d05_te have the same first 160 rows: runs with the same first rows are joined into one unit.",
-        "Faults 3, 9 and 15 cannot be told from normal operation by their values; their labels are kept.",
-        "Composition analysers hold their value for 2 or 5 samples: nothing is taken for a frozen sensor.",
-        "Saturated channels and small negative readings are kept as they are.",
-        "d00.dat is 52 lines of 500 values: it is transposed back.",
-        "The R data files are read column by column through a temporary folder (2.1 GB for the largest), never "
-        "whole in memory.",
-        "Dataverse refuses Python's default user agent: the download sends another.",
-        "Text columns are separated by any white space.",
-        "faultNumber is constant over a run: rows before the onset are relabelled 0 by their sample number.",
-    ),
-    checksum_note="Dataverse states MD5 only, which is verified on download. The classic files have no published one.",
 )

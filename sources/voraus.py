@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, DatasetConfig
+from readbench_data.dataset.about import about
+from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.source import Licence, Printed, RemoteFile, Source
+from readbench_data.dataset.options import Conflict, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, STATED
+from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
-from readbench_data.errors import BadInput, NoData, UsageError
+from readbench_data.errors import BadInput, NoData
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Clock, Evidence, Recording
 from readbench_data.windows.labeling import LabelMap
@@ -41,10 +45,39 @@ NORMAL_OPERATION = len(CATEGORIES)
 PRE_A = 72
 """The setting whose cycles are the publisher's train part; it holds no anomaly."""
 
-FITS = ("crop_or_pad", "resample")
+LONGEST_CYCLE = 100_000
+"""Rows of the longest cycle that is made: a real one has about 1,100."""
 
 
-def locate(files: FileSet, options: Mapping[str, object]) -> Located:
+class VorausOptions(SourceOptions):
+    """What is decided for voraus-AD only."""
+
+    longest_window: ClassVar[int] = LONGEST_CYCLE
+
+    cycle_rows: int = setting(
+        provenance=STATED, follows=(1, 0), ge=1, le=LONGEST_CYCLE, description="steps that every cycle is fitted to"
+    )
+    fit: Literal["crop_or_pad", "resample"] = setting(
+        "crop_or_pad",
+        provenance=OURS,
+        description="how a cycle is fitted: its end is cut off or filled, or the whole cycle is stretched",
+    )
+    min_rows: int = setting(
+        provenance=OURS,
+        follows=(0.5, 0),
+        ge=0,
+        le=LONGEST_CYCLE,
+        description="cycles of fewer rows than this have no label and are dropped",
+    )
+
+    def conflict(self, length: int) -> Conflict | None:
+        """A window is cut from one cycle, so it is not longer than a cycle."""
+        if length <= self.cycle_rows:
+            return None
+        return "cycle_rows", f"a whole number of at least the window length, {length}"
+
+
+def locate(files: FileSet, options: VorausOptions) -> Located:
     """The 100 Hz file; the 500 Hz file and the publisher's test extract are named where they are all there is."""
     found = files.glob(FILE)
     others = dict.fromkeys(files.glob("*500hz.parquet"), "the same cycles at 500 Hz")
@@ -67,18 +100,16 @@ class Cycle:
     values: list[np.ndarray]
 
 
-def read(files: FileSet, located: Located, options: Mapping[str, object]) -> Iterator[Recording]:
+def read(files: FileSet, located: Located, options: VorausOptions) -> Iterator[Recording]:
     """One recording a cycle, fitted to ``cycle_rows`` steps, in the order of the file."""
     (name,) = located.inputs
-    steps, shortest, fit = int(str(options["cycle_rows"])), int(str(options["min_rows"])), str(options["fit"])
-    if fit not in FITS:
-        raise UsageError(f"voraus.fit = {fit!r}: it takes {' or '.join(FITS)}")
+    steps = options.cycle_rows
     for cycle in read_cycles(files.path(name)):
         category, setting = _constant_labels(files.path(name), cycle)
         recorded = np.concatenate(cycle.values)
-        values, first, last = (resample if fit == "resample" else crop_or_pad)(recorded, steps)
+        values, first, last = (resample if options.fit == "resample" else crop_or_pad)(recorded, steps)
         evidence = Evidence.native(str(category), steps)
-        whole = len(recorded) >= shortest
+        whole = len(recorded) >= options.min_rows
         yield Recording(
             recording_id=f"sample_{cycle.sample:04d}",
             values=values,
@@ -194,74 +225,14 @@ def _constant_labels(path: Path, cycle: Cycle) -> tuple[int, int]:
 
 
 SOURCE = Source(
-    name="voraus",
-    title="voraus-AD, 100 Hz",
-    row=4,
-    domain="Industrial / control",
-    description=(
-        "Machine data of a collaborative robot that repeats a pick-and-place cycle of about 11 seconds: 1,367 normal "
-        "cycles and 755 with one of twelve kinds of anomaly, each labelled as a whole."
-    ),
-    homepage="https://github.com/vorausrobotik/voraus-ad-dataset",
-    licence=Licence(
-        "CC BY-NC-SA 4.0", "https://creativecommons.org/licenses/by-nc-sa/4.0/", True, "non-commercial, share-alike"
-    ),
-    citation="""@article{brockmann2023voraus,
-  author = {Brockmann, Jan Thie{\\ss} and Rudolph, Marco and Rosenhahn, Bodo and Wandt, Bastian},
-  title = {The {voraus-AD} Dataset for Anomaly Detection in Robot Applications},
-  journal = {IEEE Transactions on Robotics},
-  year = {2023},
-  doi = {10.1109/TRO.2023.3332224}
-}""",
-    evidence="native: the category of a whole cycle",
-    rule="native",
+    **about(__file__),
     labels=LabelMap({**{str(i): c for i, c in enumerate(CATEGORIES)}, str(NORMAL_OPERATION): NORMAL}),
     curation=Curation(missing="fill"),
-    config=DatasetConfig(
-        length=1024,
-        test_fraction=0.3,
-        options={"cycle_rows": 1024, "fit": "crop_or_pad", "min_rows": 512},
-        follows={"cycle_rows": (1, 0), "min_rows": (0.5, 0)},
-    ),
-    unit="sample (one cycle)",
-    row_unit="row",
+    config=DatasetConfig[VorausOptions](length=1024, test_fraction=0.3),
     locate=locate,
     read=read,
     remote=(RemoteFile(FILE, f"https://media.vorausrobotik.com/{FILE}", sha256=SHA256, size=SIZE),),
     download_bytes=SIZE,
     known_sha256={FILE: SHA256},
     sampling_rate_hz=100.0,
-    printed=Printed("130", 1024, 12, (528, 587, 660), 100, 68.9, 15.6),
-    marks={
-        "channels": PRINTED,
-        "length": PRINTED,
-        "stride": OURS,
-        "rule": RECOVERED,
-        "classes": RECOVERED,
-        "unit": RECOVERED,
-        "split": RECOVERED,
-        "test_fraction": RECOVERED,
-        "cycle_rows": PRINTED,
-        "fit": OURS,
-        "min_rows": OURS,
-        "curation": PRINTED,
-    },
-    label_notes=(
-        "class = category 0 to 11, 12 is Normal; the label holds for the cycle as a whole and says nothing of onset",
-        "the publisher's train part (setting PRE_A) has no anomaly: anomalous cycles are split 70/30 by class",
-        "a cycle of 986 to 1,164 rows becomes 1024 steps: its first 1024 rows; what a shorter one lacks at its end is "
-        "missing and forward filled (`fit = resample` stretches the whole cycle instead)",
-        "cycles of fewer than `min_rows` rows are considered and dropped as `unlabelled`",
-    ),
-    traps=(
-        "labels are those of the whole sample; a label that changes inside one is an error",
-        "the column of variants is `setting`, or `variant` as the publisher's loader calls it",
-        "the publisher's truncation has no effect; here every cycle has 1024 steps by a stated rule",
-        "computed_inertia is a controller quantity and stays a signal like the others",
-        "time restarts in every sample, not always at 0, with jitter: cycles are told apart by sample, never by time",
-        "category 12 is Normal, no thirteenth class",
-        "a stored `index` column is no signal: channels are taken by name",
-        "the file was published anew in 2026: its checksum is pinned",
-    ),
-    checksum_note="the publisher states none; the pinned one was reported by a third party for the file of April 2026",
 )

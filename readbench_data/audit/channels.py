@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
-from readbench_data.audit import svg
-from readbench_data.audit.plot import shorten
 from readbench_data.lane import CHANNELS
-from readbench_data.pages.html import Html, breakable, long_table, paragraph
-from readbench_data.pages.wording import counted
+from readbench_data.pages.charts import bar
+from readbench_data.pages.templating import breakable
+from readbench_data.pages.wording import counted, shorten
 from readbench_data.recordings.channel_tally import by_channel
+from readbench_data.store.records import JsonObject
 from readbench_data.store.store import Stage, Store
 
 SHOWN = 100
@@ -23,7 +23,7 @@ def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
     first; None where this data root does not hold the lane."""
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
-    if record is None or not store.exists(path := f"{stage.place(record['key'])}/{CHANNELS}"):
+    if record is None or not store.exists(path := f"{stage.place(record.key)}/{CHANNELS}"):
         return None
     with store.open_read(path) as stream:
         found = by_channel(stream)
@@ -40,27 +40,23 @@ def share(part: int, whole: int) -> str:
     return "< 0.01 %" if percent < 0.01 else f"{percent:.2f} %"
 
 
-def tally_tables(tally: pl.DataFrame | None) -> str:
-    """The tally as a table with a bar a channel, for a page."""
+def tally_rows(tally: pl.DataFrame | None) -> dict[str, Any] | None:
+    """The tally for a page: ``header``, the rows of the first ``SHOWN`` channels with a bar each as ``read``, columns
+    aligned to the ``right``, how many channels there are in ``all`` and how many are ``touched`` (miss a value)."""
     if tally is None:
-        return paragraph(
-            "The lane of this release is not in this data root, so what its recordings missed is not here."
-        )
-    rows = [_row(row) for row in tally.head(SHOWN).iter_rows(named=True)]
-    touched = tally.filter(pl.col("missing") + pl.col("masked") > 0).height
-    told = (
-        f"{touched:,} of {tally.height:,} channels miss a value or hold a sentinel somewhere. All rows read are "
-        "counted, also where no window was cut. Such a cell is filled, or its row is left out."
-    )
-    if tally.height > SHOWN:
-        told += f" The first {SHOWN}; readbench audit --dataset NAME --json has all."
+        return None
     header = ["channel", "recordings", "rows", "missing", "sentinels", "", "filled", "wholly missing in", "constant in"]
     header.append("removed from")
-    numeric = [i for i, name in enumerate(header) if name and i]
-    return paragraph(told, "soft") + long_table("Channels of the recordings", header, rows, numeric)
+    return {
+        "header": header,
+        "right": [i for i, name in enumerate(header) if name and i],
+        "read": [_row(row) for row in tally.head(SHOWN).iter_rows(named=True)],
+        "all": tally.height,
+        "touched": tally.filter(pl.col("missing") + pl.col("masked") > 0).height,
+    }
 
 
-def _row(row: dict[str, Any]) -> list[object]:
+def _row(row: JsonObject) -> list[object]:
     without = row["missing"] + row["masked"]
     return [
         breakable(row["channel"]),
@@ -68,7 +64,7 @@ def _row(row: dict[str, Any]) -> list[object]:
         row["rows"],
         share(row["missing"], row["rows"]),
         share(row["masked"], row["rows"]),
-        Html(svg.bar(without / max(row["rows"], 1))),
+        bar(without / max(row["rows"], 1)),
         share(row["filled"], row["rows"]),
         row["absent"],
         row["constant"],

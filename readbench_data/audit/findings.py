@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +18,9 @@ from readbench_data.leakage.leaks import LeakReport, find_leaks
 from readbench_data.leakage.shortcuts import Shortcut, find_shortcuts
 from readbench_data.recordings.stretches import SharedStretch, shared_stretches
 from readbench_data.release import layout
+from readbench_data.release.manifest import BuiltDataset, Manifest
 from readbench_data.release.reading import iter_entries, read_audit, read_manifest
+from readbench_data.store.records import JsonObject
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.labeling import LabelMap, Rule
 from readbench_data.windows.sensitivity import CHANGES, Variant, sweep
@@ -35,7 +36,7 @@ class Findings:
     whose windows leaks were looked for; without it ``stretches``, ``channels`` and ``variants`` are None (the last
     also without a label map; empty where the windows are the source's own)."""
 
-    manifest: dict[str, Any]
+    manifest: Manifest
     dataset: str
     here: bool
     audit: pl.DataFrame
@@ -47,7 +48,7 @@ class Findings:
     variants: list[Variant] | None
     channels: pl.DataFrame | None
 
-    def to_json(self, borderline: int = 100) -> dict[str, Any]:
+    def to_json(self, borderline: int = 100) -> JsonObject:
         """Plain data of all but the windows' values; of the windows closest to another label the first
         ``borderline`` and how many there are."""
         purity, fill = tallies.purity(self.audit), tallies.fill(self.audit)
@@ -61,7 +62,7 @@ class Findings:
             },
             "units": tallies.units(self.audit).to_dicts(),
             "leaks": [
-                {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.sure, "examples": list(f.examples)}
+                {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.blocking, "examples": list(f.examples)}
                 for f in self.leaks.findings
             ],
             "shared_stretches": None
@@ -104,7 +105,7 @@ def find(release: Path, dataset: str, store: Store | None = None, labels: LabelM
     looked for among all its windows, and with ``labels`` the sensitivity of the labels is swept."""
     audit = read_audit(release, dataset, tallies.COLUMNS)
     manifest = read_manifest(release)
-    described = manifest["datasets"][dataset]
+    described = manifest.built[dataset]
     lane = store if store is not None and is_current(store, manifest, dataset) else None
     with lane_files(lane, dataset):
         facts = from_release(release, dataset) if lane is None else from_store(lane, dataset)
@@ -113,7 +114,7 @@ def find(release: Path, dataset: str, store: Store | None = None, labels: LabelM
             dataset,
             lane is not None,
             audit,
-            tallies.margins(audit, described["rule"]),
+            tallies.margins(audit, described.rule.coverage),
             _published(release, dataset),
             find_leaks(facts),
             list(find_shortcuts(facts)),
@@ -141,15 +142,15 @@ def _stretches(store: Store, dataset: str) -> list[SharedStretch] | None:
     record = stage.current()
     if record is None:
         return None
-    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
+    with store.open_read(f"{stage.place(record.key)}/{SHARD}") as stream:
         return list(shared_stretches(stream))
 
 
-def _sweep(store: Store, dataset: str, described: dict[str, Any], labels: LabelMap) -> list[Variant]:
+def _sweep(store: Store, dataset: str, described: BuiltDataset, labels: LabelMap) -> list[Variant]:
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
     if record is None:
         return []
-    rule = Rule(described["rule"]["name"], described["rule"]["coverage"], described["rule"]["normal_purity"])
-    with store.open_read(f"{stage.place(record['key'])}/{SHARD}") as stream:
-        return sweep(stream, labels, rule, described["settings"]["length"], described["settings"]["stride"])
+    rule = Rule(described.rule.name, described.rule.coverage, described.rule.normal_purity)
+    with store.open_read(f"{stage.place(record.key)}/{SHARD}") as stream:
+        return sweep(stream, labels, rule, described.settings.length, described.settings.stride)

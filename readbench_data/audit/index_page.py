@@ -1,16 +1,20 @@
-"""The audit pages of a whole release: one a dataset, and an index over them."""
+"""The audit pages of a whole release: one per dataset, and an index of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+
+from markupsafe import Markup
 
 from readbench_data.audit.dataset_page import dataset_page
-from readbench_data.pages.html import Html, breakable, page, paragraph, section, table
+from readbench_data.pages.page import render_page
+from readbench_data.pages.templating import breakable
+from readbench_data.release.manifest import BuiltDataset, Manifest
 from readbench_data.release.reading import read_manifest
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
+from readbench_data.windows.outcomes import Outcome
 
 
 def write_pages(
@@ -24,11 +28,10 @@ def write_pages(
     manifest = read_manifest(release)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] == "ok":
-            progress(f"audit page of {name}")
-            text = dataset_page(release, name, store, (labels or {}).get(name))
-            written.append(_write(folder / f"{name}.html", text))
+    for name in manifest.built:
+        progress(f"audit page of {name}")
+        text = dataset_page(release, name, store, (labels or {}).get(name))
+        written.append(_write(folder / f"{name}.html", text))
     return [_write(folder / "index.html", index_page(manifest)), *written]
 
 
@@ -37,33 +40,37 @@ def _write(path: Path, text: str) -> Path:
     return path
 
 
-def index_page(manifest: Mapping[str, Any]) -> str:
+def index_page(manifest: Manifest) -> str:
     """The index: every dataset with its counts, and a link to its page where it has data."""
-    rows = []
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] != "ok":
-            rows.append([breakable(name), dataset["status"], *[None] * 5, dataset["reason"] or ""])
+    rows: list[list[object]] = []
+    for name, dataset in manifest.datasets.items():
+        if not isinstance(dataset, BuiltDataset):
+            status = dataset.status.words
+            rows.append([breakable(name), status, *[None] * 5, _reason(dataset.reason, status)])
             continue
-        outcomes, rule = dataset["outcomes"], dataset["rule"]
+        outcomes = dataset.outcomes
         considered = sum(outcomes.values())
         rows.append(
             [
-                Html(f'<a href="{name}.html">{breakable(name)}</a>'),
-                dataset["origin"],
+                Markup('<a href="{}.html">{}</a>').format(name, breakable(name)),
+                dataset.origin,
                 considered,
-                outcomes.get("dropped", 0),
-                considered - outcomes.get("dropped", 0),
-                outcomes.get("corpus", 0),
-                outcomes.get("query", 0),
-                rule["name"],
+                outcomes.get(Outcome.DROPPED, 0),
+                considered - outcomes.get(Outcome.DROPPED, 0),
+                outcomes.get(Outcome.CORPUS, 0),
+                outcomes.get(Outcome.QUERY, 0),
+                dataset.rule.name,
             ]
         )
-    header = ["dataset", "data", "considered", "dropped", "kept", "corpus", "queries", "rule"]
-    miniature = [d["origin"] == "miniature" for d in manifest["datasets"].values() if d["status"] == "ok"]
-    share = "All of it" if all(miniature) else "Some of it"
-    warn = paragraph(f"{share} is built from miniatures: generated stand-ins, not READ-Bench.", "warn")
-    return page(
-        f"Audit of release {manifest['version']}",
-        [section("datasets", "Datasets", table("Windows of every dataset", header, rows, range(2, 7)))],
-        lead=warn if any(miniature) else "",
+    miniature = [d.miniature for d in manifest.built.values()]
+    return render_page(
+        "readbench_data.audit/index_page.html.j2",
+        version=manifest.version,
+        rows=rows,
+        miniatures="" if not any(miniature) else "All" if all(miniature) else "Some",
     )
+
+
+def _reason(reason: str | None, status: str) -> str:
+    """Why a dataset has no data, where that says more than its status."""
+    return "" if reason is None or reason.replace("_", " ") == status else reason

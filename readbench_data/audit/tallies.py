@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from readbench_data.entry import NORMAL
+from readbench_data.windows.outcomes import Outcome, Side
 from readbench_data.windows.vote_sums import vote_sums
 
 FUNNEL = ("labelled", "kept", "corpus side", "query side", "corpus", "queries")
@@ -17,17 +18,17 @@ COLUMNS += ["event_coverage", "event_id", "filled_fraction", "sentinel_count", "
 
 def funnel(audit: pl.DataFrame) -> pl.DataFrame:
     """Windows of each class after each stage (``FUNNEL``); faults first, most first, Normal last."""
-    kept = pl.col("outcome") != "dropped"
+    kept = pl.col("outcome") != Outcome.DROPPED
     return (
         audit.filter(pl.col("class_label").is_not_null())
         .group_by("class_label")
         .agg(
             pl.len().alias("labelled"),
             kept.sum().alias("kept"),
-            (kept & (pl.col("side") == "corpus")).sum().alias("corpus side"),
-            (kept & (pl.col("side") == "query")).sum().alias("query side"),
-            (pl.col("outcome") == "corpus").sum().alias("corpus"),
-            (pl.col("outcome") == "query").sum().alias("queries"),
+            (kept & (pl.col("side") == Side.CORPUS)).sum().alias("corpus side"),
+            (kept & (pl.col("side") == Side.QUERY)).sum().alias("query side"),
+            (pl.col("outcome") == Outcome.CORPUS).sum().alias("corpus"),
+            (pl.col("outcome") == Outcome.QUERY).sum().alias("queries"),
             pl.col("unit").n_unique().alias("units"),
         )
         .with_columns(last=pl.col("class_label") == NORMAL)
@@ -54,10 +55,10 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
     return dict(list(told.items())[first:]) | {"pure": int((share == 1).sum())}
 
 
-def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
+def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
     """How far each labelled window is from another label, nearest first: ``entry_id, class_label, next_class, outcome,
     margin, told``. ``next_class`` has most votes of all others (all are named where some tie). The margin is a share of
-    the votes, or of the event where the short-fault rule gave the label."""
+    the votes, or of the event where the short-fault rule, which asks for more than ``coverage``, gave the label."""
     labelled = audit.filter(pl.col("class_label").is_not_null())
     normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
     sums = labelled.join(vote_sums(labelled), on="entry_id").join(_next_classes(labelled), on="entry_id", how="left")
@@ -67,12 +68,12 @@ def margins(audit: pl.DataFrame, rule: dict[str, Any]) -> pl.DataFrame:
     )
     lead = (own - pl.col("other")) / pl.col("total")
     short = ~normal & (own < pl.col("other"))
-    beyond = pl.col("event_coverage") - rule["coverage"]
+    beyond = pl.col("event_coverage") - coverage
     shown = pl.format("{} of {} votes, the next class {}", "own_votes", "total", "other")
     inside = pl.format(
         "{} % of the event inside, more than {} % needed",
         (100 * pl.col("event_coverage")).round(1),
-        100 * rule["coverage"],
+        100 * coverage,
     )
     return (
         sums.with_columns(
@@ -108,7 +109,7 @@ def unlike(margins: pl.DataFrame, each: int) -> pl.DataFrame:
 
 def units(audit: pl.DataFrame) -> pl.DataFrame:
     """Every unit, most windows first: ``unit, side, windows, dropped, normal, faults, classes`` (of the kept ones)."""
-    kept, normal = pl.col("outcome") != "dropped", pl.col("class_label") == NORMAL
+    kept, normal = pl.col("outcome") != Outcome.DROPPED, pl.col("class_label") == NORMAL
     return (
         audit.group_by("unit")
         .agg(
@@ -126,7 +127,9 @@ def units(audit: pl.DataFrame) -> pl.DataFrame:
 def unit_rows(audit: pl.DataFrame, most: int = 40) -> list[tuple[str, np.ndarray]]:
     """Units as rows of a timeline: name with its side, and a code a window in order (0 dropped, 1 Normal, 2 fault);
     the units with most windows, at least one of every class where there is room."""
-    code = pl.when(pl.col("outcome") == "dropped").then(0).when(pl.col("class_label") == NORMAL).then(1).otherwise(2)
+    code = (
+        pl.when(pl.col("outcome") == Outcome.DROPPED).then(0).when(pl.col("class_label") == NORMAL).then(1).otherwise(2)
+    )
     ordered = audit.sort("recording_id", "row_start").with_columns(code=code.cast(pl.Int8))
     units = ordered.group_by("unit").agg(
         pl.len().alias("n"), pl.col("side").drop_nulls().first(), pl.col("class_label").drop_nulls().unique(), "code"

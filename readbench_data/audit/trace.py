@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from readbench_data.lane import INDEX, SHARD
 from readbench_data.leakage.facts import is_current
-from readbench_data.recordings.curation import Segment, cells_by_channel
 from readbench_data.recordings.recording import BACKGROUND
-from readbench_data.recordings.shards import iter_evidence, read_cells, read_segments
+from readbench_data.recordings.segment import Segment, SegmentInfo, cells_by_channel
+from readbench_data.recordings.shards import iter_info, read_segments
+from readbench_data.release.audit_row import AuditRow
+from readbench_data.release.manifest import Manifest
+from readbench_data.store.records import Record
 from readbench_data.store.store import Stage, Store
+
+
+class TouchedChannel(Record):
+    """Steps of a window in which a channel was filled, and in which it held a sentinel."""
+
+    channel: str
+    filled: int
+    masked: int
 
 
 @dataclass(frozen=True)
 class Trace:
-    """``values`` float32 [T][C] of the window; ``marks`` (start, stop, code) in steps of the window, from 0, in the
-    order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``, ``native``); ``unlabelled``
-    intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in the recording; ``own_unit``
-    before units were joined."""
+    """``values`` float32 [T][C] of the window, None where they were not read; ``marks`` (start, stop, code) in steps of
+    the window, from 0, in the order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``,
+    ``native``); ``unlabelled`` intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in
+    the recording; ``own_unit`` before units were joined."""
 
     kind: str
     marks: tuple[tuple[int, int, str], ...]
     unlabelled: tuple[tuple[int, int], ...]
-    values: np.ndarray
+    values: np.ndarray | None
     channels: tuple[str, ...]
     filled: np.ndarray | None
     masked: np.ndarray | None
     own_unit: str
 
-    def touched(self) -> list[dict[str, Any]]:
-        """Channels with cells that were filled or held a sentinel: ``channel``, ``filled`` and ``masked`` steps; most
-        first."""
+    def touched(self) -> list[TouchedChannel]:
+        """Channels with cells that were filled or held a sentinel, those with most first."""
         none = np.zeros(len(self.channels), np.int64)
         filled, masked = (none if cells is None else cells.sum(axis=0) for cells in (self.filled, self.masked))
         rows = zip(self.channels, filled.tolist(), masked.tolist(), strict=True)
-        found = [{"channel": name, "filled": f, "masked": m} for name, f, m in rows if f or m]
-        return sorted(found, key=lambda row: (-max(row["filled"], row["masked"]), row["channel"]))
+        found = [TouchedChannel(channel=name, filled=f, masked=m) for name, f, m in rows if f or m]
+        return sorted(found, key=lambda one: (-max(one.filled, one.masked), one.channel))
 
     def strip(self, most: int = 12) -> str:
         """The label track in words: ``0-119 normal, 120-255 f16``, or beats with their steps. Steps are inclusive."""
@@ -54,21 +63,21 @@ class Trace:
         return ", ".join(told[:most]) + more
 
 
-def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: bool = False) -> Trace | None:
+def trace(store: Store, manifest: Manifest, row: AuditRow, values: bool = False) -> Trace | None:
     """The trace of an audit row; None where this data root does not hold the lane that the release came from.
 
-    Without ``values`` only the label evidence is read, and the values are zeros.
+    Without ``values`` everything but the values is read.
     """
-    name = row["dataset"]
+    name = row.dataset
     if not is_current(store, manifest, name):
         return None
     stages = {stage: Stage(store, name, stage) for stage in ("recordings", "windows")}
     done = {stage: found.current() for stage, found in stages.items()}
-    places = {stage: stages[stage].place(record["key"]) for stage, record in done.items() if record is not None}
+    places = {stage: stages[stage].place(record.key) for stage, record in done.items() if record is not None}
     with store.open_read(f"{places['windows']}/{INDEX}") as stream:
         found = (
             pl.scan_parquet(stream)
-            .filter(pl.col("entry_id") == row["entry_id"])
+            .filter(pl.col("entry_id") == row.entry_id)
             .select("segment", "start", "stop", "unit")
             .collect()
         )
@@ -76,19 +85,13 @@ def trace(store: Store, manifest: dict[str, Any], row: dict[str, Any], values: b
         return None
     number, start, stop, unit = found.row(0)
     with store.open_read(f"{places['recordings']}/{SHARD}") as stream:
-        wanted = (row["recording_id"], number)
-        pieces = read_segments(stream, {wanted}) if values else iter_evidence(stream)
-        segment = next((p for p in pieces if (p.recording_id, p.number) == wanted), None)
-        if segment is None:
-            return None
-        if not values and (row["filled_fraction"] or row["sentinel_count"]):
-            filled, masked = read_cells(stream, *wanted)
-            segment = replace(segment, filled_cells=filled, masked_cells=masked)
-    return of_segment(segment, start, stop, unit)
+        wanted = {(row.recording_id, number)}
+        segment = next(read_segments(stream, wanted) if values else iter_info(stream, wanted), None)
+    return None if segment is None else of_segment(segment, start, stop, unit)
 
 
-def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
-    """The trace of the window [start, stop) of a curated segment."""
+def of_segment(segment: SegmentInfo, start: int, stop: int, unit: str) -> Trace:
+    """The trace of the window [start, stop) of a curated segment, with values where the segment has them."""
     inside = [s for s in segment.evidence.spans if s.start < stop and s.stop > start]
     marks = tuple((max(s.start, start) - start, min(s.stop, stop) - start, s.code) for s in inside)
     holes = tuple(
@@ -105,7 +108,7 @@ def of_segment(segment: Segment, start: int, stop: int, unit: str) -> Trace:
         segment.evidence.kind,
         marks,
         holes,
-        segment.values[part].copy(),
+        segment.values[part].copy() if isinstance(segment, Segment) else None,
         segment.channels,
         filled,
         masked,

@@ -1,4 +1,4 @@
-"""The ``readbench`` command. It may reach every room, but only inside its functions, so that ``--help`` is quick."""
+"""The ``readbench`` command. It may import every package, but only inside its functions, so that ``--help`` is fast."""
 
 from __future__ import annotations
 

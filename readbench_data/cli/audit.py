@@ -1,10 +1,10 @@
-"""``readbench audit``: why a window has its label, and whether a dataset's labels can be defended."""
+"""``readbench audit``: why a window has its label, and how reliable the labels of a dataset are."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,32 +12,35 @@ from readbench_data.cli.common import data_option, find_release, open_store, out
 from readbench_data.errors import ReadbenchError, UsageError
 
 if TYPE_CHECKING:
+    from readbench_data.audit.entry import EntryFacts
     from readbench_data.audit.trace import Trace
     from readbench_data.windows.labeling import LabelMap
 
 EPILOG = """\b
 Examples:
-  readbench audit 0c4a70f71abd                        one window; the first characters of its id do
-  readbench audit 0c4a70f71abd --plot window.png      its channels with the label track beneath
-  readbench audit --dataset mit_bih                   how windows became entries, and what channels missed
+  readbench audit 0c4a70f71abd                        one window; a unique prefix of its id is enough
+  readbench audit 0c4a70f71abd --plot window.png      a plot of its channels above the label track
+  readbench audit --dataset mit_bih                   counts of windows by outcome and of missing values by channel
   readbench audit --dataset mit_bih --html mit.html   the same as a page, with plots, leaks, shortcuts, sensitivity
-  readbench audit --dataset mit_bih --json            what the page shows, as data
-  readbench audit --html pages                        pages of all datasets and an index, in the folder pages
+  readbench audit --dataset mit_bih --json            the content of that page as JSON
+  readbench audit --html pages                        one page per dataset and an index, in the folder pages
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("entry_id", required=False)
-@click.option("--dataset", metavar="NAME", help="An overview of one dataset: how windows became entries.")
+@click.option("--dataset", metavar="NAME", help="Show one dataset: counts of windows by outcome, reason and channel.")
 @click.option(
-    "--html", metavar="FILE", help="With --dataset: write its page. Without: a folder for all pages and an index."
+    "--html",
+    metavar="FILE",
+    help="With --dataset: write its page to this file. Without: a folder for the pages of all datasets and an index.",
 )
-@click.option("--plot", metavar="FILE.png", help="Draw the window's channels with the label track beneath.")
+@click.option("--plot", metavar="FILE.png", help="Write a plot of the window's channels above the label track.")
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="All about the window, or with --dataset all that its page shows, as JSON.",
+    help="Print everything about the window, or with --dataset the content of its page, as JSON.",
 )
 @release_option
 @data_option
@@ -50,10 +53,9 @@ def audit(
     release: str | None,
     data: str,
 ) -> None:
-    """Why a window has its label: where it was cut, what voted, which rule, which side, which draw.
+    """Show why a window has its label: the rows it was cut from, the votes, the rule, the side and the selection.
 
-    ENTRY_ID is the entry_id of a published entry or of any window that was considered and dropped; its first
-    characters do where they are unique.
+    ENTRY_ID is the entry_id of a published entry or of any window that was considered; a unique prefix is enough.
     """
     from readbench_data.audit import entry_text, explain, overview, overview_text
 
@@ -64,9 +66,9 @@ def audit(
     if entry_id is None and plot:
         raise UsageError("--plot is for one window: give its ENTRY_ID")
     if entry_id is not None and html is not None:
-        raise UsageError("--html is for datasets: for one window there is --plot FILE.png")
+        raise UsageError("--html is for datasets: for one window use --plot FILE.png")
     if as_json and html is not None:
-        raise UsageError("--json or --html, one of them")
+        raise UsageError("give --json or --html, not both")
     picture = output_file("--plot", plot, ".png") if plot is not None else None
     target = _page_target(html, dataset) if html is not None else None
     folder = find_release(data, release)
@@ -74,40 +76,42 @@ def audit(
         _pages(target, folder, dataset, data)
         return
     if dataset is not None:
-        told = overview(folder, dataset, open_store(data))
+        summary = overview(folder, dataset, open_store(data))
         if as_json:
             from readbench_data.audit.findings import find
 
-            told |= find(folder, dataset, open_store(data), _labels(dataset)).to_json()
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False) if as_json else overview_text(told))
+            more = find(folder, dataset, open_store(data), _labels(dataset)).to_json()
+            click.echo(json.dumps(summary.to_json() | more, indent=2, ensure_ascii=False))
+        else:
+            click.echo(overview_text(summary))
         return
     facts, found = explain(folder, str(entry_id).lower(), open_store(data), values=picture is not None)
     if picture is not None:
         _plot(picture, folder, facts, found)
-    click.echo(json.dumps(facts, indent=2, ensure_ascii=False) if as_json else entry_text(facts))
+    click.echo(json.dumps(facts.flat(), indent=2, ensure_ascii=False) if as_json else entry_text(facts))
 
 
 def _page_target(html: str, dataset: str | None) -> Path:
-    """The file of a dataset's page, or the folder of all pages."""
+    """Return the file for a dataset's page, or the folder for all pages."""
     if dataset is not None:
         return output_file("--html", html)
     if Path(html).exists() and not Path(html).is_dir():
-        raise UsageError(f"--html {html}: is a file: name a folder for the pages of all datasets, or one --dataset")
+        raise UsageError(f"--html {html}: is a file: name a folder for the pages of all datasets, or add --dataset")
     return Path(html)
 
 
-def _plot(path: Path, release: Path, facts: dict[str, Any], found: Trace | None) -> None:
+def _plot(path: Path, release: Path, facts: EntryFacts, found: Trace | None) -> None:
     from readbench_data.audit.plot import plot_entry
     from readbench_data.leakage.facts import read_entry
 
-    if found is not None:
+    if found is not None and found.values is not None:
         values, channels = found.values, found.channels
     else:
-        entry = read_entry(release, facts["dataset"], facts["entry_id"])
+        entry = read_entry(release, facts.row.dataset, facts.row.entry_id)
         if entry is None:
             raise ReadbenchError(
-                f"{facts['entry_id']} is not published and its lane is not in the data root, so its values are not "
-                f"here: run `readbench build --dataset {facts['dataset']}`, or name the data root with --data"
+                f"{facts.row.entry_id} is not published and its lane is not in the data root, so its values are not "
+                f"available: run `readbench build --dataset {facts.row.dataset}`, or name the data root with --data"
             )
         values, channels = entry
     plot_entry(path, facts, values, channels, found)
@@ -134,4 +138,4 @@ def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
         click.echo(f"written: {target}")
         return
     written = write_pages(release, target, store, {name: s.labels for name, s in sources.all_sources().items()})
-    click.echo(f"written: {written[0]} and {counted(len(written) - 1, 'page')} beside it")
+    click.echo(f"written: {written[0]} and {counted(len(written) - 1, 'page')} in the same folder")

@@ -1,4 +1,4 @@
-"""``readbench build``: the lanes one by one, then the release, its local publication and its scores."""
+"""``readbench build``: runs the lanes one by one, then builds the release, publishes it locally and evaluates it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import click
 
 from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.store.store import sweep
+from readbench_data.store.store import remove_leftovers
 
 if TYPE_CHECKING:
     import dagster as dg
@@ -26,26 +26,26 @@ EPILOG = """\b
 Examples:
   readbench build                                 a lite release of all datasets from miniatures, offline
   readbench build --mirror /data/originals        the full release from original files
-  readbench build --mirror DIR --dataset mit_bih  one dataset; the others that are built are reused
+  readbench build --mirror DIR --dataset mit_bih  one dataset; datasets that are already built are reused
   readbench build --set seed=7 --version 0.2.0    another seed, another version
-A second run of the same command does only what is missing, also after a crash.
+Run the same command again to resume, also after a crash: it builds only what is missing.
 """
 
 
 @click.command(epilog=EPILOG)
 @click.option("--profile", type=click.Choice(["lite", "full"]), help="lite by default, full by default with --mirror.")
 @dataset_option
-@click.option("--mirror", metavar="DIR_OR_URL", help="One folder a dataset with its original files, read in place.")
+@click.option("--mirror", metavar="DIR_OR_URL", help="One folder per dataset with its original files; read in place.")
 @click.option(
     "--origin",
     type=click.Choice(["miniature", "download", "mirror"]),
-    help="Where original files come from; by default the mirror if named, else miniatures (lite) or downloads (full).",
+    help="Where original files come from; default: the mirror if given, else miniatures (lite) or downloads (full).",
 )
 @data_option
-@click.option("--version", "version", metavar="V", help="Version of the release; by default the project's own.")
-@click.option("--pool", is_flag=True, help="Also write every kept window, not only the drawn ones.")
+@click.option("--version", "version", metavar="V", help="Version of the release; default: the version of this project.")
+@click.option("--pool", is_flag=True, help="Also write the pool: every retained window, not only the selected ones.")
 @click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A setting, such as seed=7 or hai.stride=64."
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting, such as seed=7 or hai.stride=64."
 )
 @click.option("--seed", type=int, help="Short for --set seed=N.")
 @click.option("--config", "config_file", metavar="FILE", help="A TOML file of settings.")
@@ -53,9 +53,9 @@ A second run of the same command does only what is missing, also after a crash.
 @click.option(
     "--data-docs",
     is_flag=True,
-    help="Also write the quality checks as Data Docs and the audit pages, below docs/ in the data root.",
+    help="Also write the quality checks as Data Docs and the audit pages, to docs/ in the data root.",
 )
-@click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed, and go on.")
+@click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed and continue with the others.")
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
@@ -111,16 +111,16 @@ def build(
 
 
 def _data_docs(workspace: Workspace, names: list[str]) -> None:
-    """Data Docs of what was built, and the audit pages of the release, in a local folder."""
+    """Write the Data Docs of the built datasets and the audit pages of the release into a local folder."""
     import sources
     from assets.evaluation import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
     from readbench_data.audit.index_page import write_pages
-    from readbench_data.release.build import lane_status
+    from readbench_data.release.lane_records import lane_state
 
     store, version = workspace.store, workspace.release_version
     local = Path(store.url("docs")) if store.is_local else workspace.cache / "docs"
-    built = [name for name in names if (lane_status(store, name) or {}).get("status") == "ok"]
+    built = [name for name in names if (state := lane_state(store, name)) is not None and state.ok]
 
     def validations() -> Iterator[tuple[str, str, Any]]:
         for name in built:
@@ -136,7 +136,7 @@ def _data_docs(workspace: Workspace, names: list[str]) -> None:
 
 @contextmanager
 def _locked(data: str) -> Iterator[None]:
-    """One build at a time in a local data root."""
+    """Hold the lock that allows one build at a time in a local data root."""
     from filelock import FileLock, Timeout
 
     store = open_store(data)
@@ -150,7 +150,7 @@ def _locked(data: str) -> Iterator[None]:
     except Timeout:
         raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
     try:
-        sweep(store)
+        remove_leftovers(store)
         yield
     finally:
         lock.release()
@@ -158,7 +158,7 @@ def _locked(data: str) -> Iterator[None]:
 
 @contextmanager
 def _instance(data: str) -> Iterator[dg.DagsterInstance]:
-    """The Dagster instance that ``make ui`` shows, in READBENCH_HOME."""
+    """Open the Dagster instance in READBENCH_HOME, which ``make ui`` shows."""
     from assets.instance import open_instance
 
     with open_instance(data) as instance:
@@ -169,10 +169,11 @@ def _run_lanes(
     workspace: Workspace, definitions: dg.Definitions, names: list[str], instance: dg.DagsterInstance, keep_going: bool
 ) -> None:
     from assets.definitions import lane_job
-    from readbench_data.release.build import lane_status, set_lane_status
+    from readbench_data.dataset.status import LaneStatus
+    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
 
     store = workspace.store
-    ended: dict[str, dict[str, Any]] = {}
+    ended: dict[str, LaneState] = {}
     for number, name in enumerate(names, 1):
         with _shown(f"[{number}/{len(names)}] {name}") as done:
             try:
@@ -180,14 +181,15 @@ def _run_lanes(
             except ReadbenchError as error:
                 if not keep_going:
                     raise
-                set_lane_status(store, name, {"status": "failed", "reason": " ".join(str(error).split())})
-            status = lane_status(store, name) or {"status": "failed", "reason": "it did not run"}
-            ended[name] = status
-            done(status["status"] if status["status"] == "ok" else f"{status['status']}: {status['reason']}")
-    if not any(status["status"] == "ok" for status in ended.values()):
-        reasons = "; ".join(f"{name}: {status['reason']}" for name, status in ended.items())
+                failed = LaneState(status=LaneStatus.FAILED, reason=" ".join(str(error).split()))
+                set_lane_state(store, name, failed)
+            state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
+            ended[name] = state
+            done(state.status if state.ok else f"{state.status}: {state.reason}")
+    if not any(state.ok for state in ended.values()):
+        reasons = "; ".join(f"{name}: {state.reason}" for name, state in ended.items())
         raise ReadbenchError(
-            f"none of the datasets asked for has data ({reasons}): `readbench sources` says how to get them"
+            f"none of the selected datasets has data ({reasons}): `readbench sources` shows how to get them"
         )
 
 
@@ -200,7 +202,7 @@ def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> N
 
 
 def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> None:
-    """Run a job in this process; an error comes out as it was raised."""
+    """Run a job in this process; its errors are raised unchanged."""
     definitions.resolve_job_def(job).execute_in_process(
         instance=instance,
         raise_on_error=True,
@@ -210,7 +212,7 @@ def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance
 
 @contextmanager
 def _shown(title: str) -> Iterator[Any]:
-    """Progress of one run on stderr: a moving line on a terminal, a line at the end elsewhere."""
+    """Show the progress of one run on stderr: an updating line on a terminal, otherwise one line at the end."""
     from assets.progress import listen
 
     began = time.monotonic()
@@ -239,25 +241,30 @@ def _shown(title: str) -> Iterator[Any]:
 
 def _summary(workspace: Workspace, data: str) -> None:
     import sources
-    from readbench_data.release import layout
+    from readbench_data.dataset.files import OriginKind
+    from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out
-    from readbench_data.release.composition import COLUMNS, table_rows
+    from readbench_data.release.composition import COLUMNS, not_selected, table_rows
+    from readbench_data.release.reading import composition_in
 
     version = workspace.release_version
     store = workspace.store
-    composition = store.read_json(f"release/{version}/{layout.COMPOSITION}")
+    composition = composition_in(store, f"release/{version}")
     click.echo(f"\nrelease {version}: {store.url(f'release/{version}')}\n")
     rows = table_rows(composition)
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)
+    if left := not_selected(composition):
+        click.echo(f"\nnot selected: {', '.join(left)}")
     partial: list[str] = []
-    hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == "miniature")
-    for name, dataset in composition["datasets"].items():
-        reason = dataset["reason"] or hints.get(name)
-        if dataset["status"] != "ok" and reason:
-            click.echo(f"warning: {name}: {dataset['status']}: {reason}", err=True)
-        elif dataset["partial"]:
-            partial.append(f"partial: {name}: {textwrap.shorten(dataset['partial_note'], 160, placeholder=' ...')}")
+    hints = left_out(store, sources.all_sources(), workspace.config(), workspace.origin_kind == OriginKind.MINIATURE)
+    for name, dataset in composition.datasets.items():
+        reason = dataset.reason or hints.get(name)
+        if dataset.status != LaneStatus.OK and reason:
+            click.echo(f"warning: {name}: {dataset.status}: {reason}", err=True)
+        elif dataset.partial:
+            note = textwrap.shorten(dataset.partial_note or "", 160, placeholder=" ...")
+            partial.append(f"partial: {name}: {note}")
     if partial:
         click.echo("\n" + "\n".join(partial))
     click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())

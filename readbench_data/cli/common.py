@@ -1,4 +1,4 @@
-"""Options and small things several commands share."""
+"""Options and helpers shared by several commands."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def data_option(function: F) -> F:
-    """``--data``: the data root."""
+    """Add ``--data``: the data root."""
     return click.option(
         "--data",
         envvar="READBENCH_DATA",
@@ -28,28 +28,31 @@ def data_option(function: F) -> F:
 
 
 def release_option(function: F) -> F:
-    """``--release``: which release, the newest by default."""
+    """Add ``--release``: which release; the newest by default."""
     return click.option(
         "--release",
         metavar="REL",
-        help="A release folder, the version of one in the data root, or OWNER/NAME@TAG; by default the newest.",
+        help="A release folder, a version in the data root, or OWNER/NAME@TAG; default: the newest in the data root.",
     )(function)
 
 
 def dataset_option(function: F) -> F:
-    """``--dataset``, repeatable."""
+    """Add ``--dataset``, which can be repeated."""
     return click.option(
-        "--dataset", "datasets", multiple=True, metavar="NAME", help="Only this dataset; may be given several times."
+        "--dataset", "datasets", multiple=True, metavar="NAME", help="Only this dataset; can be given several times."
     )(function)
 
 
 def open_store(data: str) -> Store:
-    """The store of a data root."""
+    """Return the store of a data root."""
     return Store(data if "://" in data else str(Path(data).absolute()))
 
 
 def find_release(data: str, release: str | None) -> Path:
-    """A release as a local folder: as named (OWNER/NAME@TAG is pulled), else the newest in the data root."""
+    """Return a release as a local folder: the named one (OWNER/NAME@TAG is pulled), else the newest in the data root.
+
+    Raises ``ReadbenchError`` if there is none.
+    """
     from readbench_data.hub.address import is_reference, parse_reference
     from readbench_data.release import layout
     from readbench_data.release.build import releases
@@ -58,10 +61,10 @@ def find_release(data: str, release: str | None) -> Path:
     if release is not None and is_reference(release):
         from readbench_data.hub.pulling import pull
 
-        return pull(*parse_reference(release), cache_folder(data), say=progress)
+        return pull(*parse_reference(release), cache_folder(data), report=progress)
     if release is not None:
         places = [Path(release), Path(store.url(f"release/{release}"))]
-        if "/" not in release:  # a version: what lies under that name where the command is run is a copy of it
+        if "/" not in release:  # a version: prefer the data root to a folder of that name in the working directory
             places.reverse()
         for candidate in places:
             if (candidate / layout.MANIFEST).is_file():
@@ -76,28 +79,31 @@ def find_release(data: str, release: str | None) -> Path:
 
 
 def output_file(option: str, text: str, suffix: str = "") -> Path:
-    """A file to be written that ``option`` names, looked at before any work: ``UsageError`` where it cannot be."""
+    """Return the output file that ``option`` names, checked before any work.
+
+    Raises ``UsageError`` if it cannot be written or lacks ``suffix``.
+    """
     path = Path(text)
     if path.is_dir():
         raise UsageError(f"{option} {text}: is a folder: name a file in it")
     if suffix and path.suffix.lower() != suffix:
-        raise UsageError(f"{option} {text}: a {suffix[1:].upper()} is written: let its name end with {suffix}")
+        raise UsageError(f"{option} {text}: {option} writes a {suffix[1:].upper()}: the file name must end in {suffix}")
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"{option} {text}: there is no folder {path.parent}: make it, or name another file")
+        raise UsageError(f"{option} {text}: there is no folder {path.parent}: create it, or name another file")
     if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
-        raise UsageError(f"{option} {text}: must not be written there: name another file")
+        raise UsageError(f"{option} {text}: cannot be written (no permission): name another file")
     return path
 
 
 def cache_folder(data: str) -> Path:
-    """Where what is fetched is kept: below the data root, or beside Dagster's home where that is remote."""
+    """Return the folder for downloads and pulled releases: in the data root, or in Dagster's home if that is remote."""
     from assets.resources import Workspace
 
     return Workspace(data=data).cache
 
 
 def evaluation_folder(data: str) -> Path:
-    """Where rankings and scores are kept."""
+    """Return the folder in which rankings and scores are stored."""
     from assets.evaluation import evaluation_folder as folder
     from assets.resources import Workspace
 
@@ -105,7 +111,7 @@ def evaluation_folder(data: str) -> Path:
 
 
 def known_releases(data: str) -> list[Path]:
-    """The folder of every release that is kept here: built, published, fetched and pulled ones."""
+    """Return the folder of every release on this machine: built, published, fetched and pulled ones."""
     from assets.evaluation import known_releases as known
     from assets.resources import Workspace
 
@@ -115,7 +121,7 @@ def known_releases(data: str) -> list[Path]:
 def print_table(
     header: list[str], rows: list[list[str]], right: set[int] | None = None, dim: set[int] | None = None
 ) -> None:
-    """A plain aligned table on stdout, which pipes and pastes well; ``dim`` rows are greyed on a terminal."""
+    """Print a plain aligned table on stdout; ``right``: right-aligned columns; ``dim``: rows greyed on a terminal."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     right = right or set()
 
@@ -129,11 +135,11 @@ def print_table(
 
 
 def progress(line: str) -> None:
-    """A line of progress on stderr, unless silence is wanted."""
+    """Print a line of progress on stderr unless READBENCH_QUIET is set."""
     if not is_quiet():
         click.echo(line, err=True)
 
 
 def is_quiet() -> bool:
-    """Whether progress should stay silent (READBENCH_QUIET)."""
+    """Return whether progress output is disabled (READBENCH_QUIET)."""
     return bool(os.environ.get("READBENCH_QUIET"))

@@ -1,4 +1,4 @@
-"""``readbench diff``: what changed between two releases, and why."""
+"""``readbench diff``: shows what changed between two releases, and why."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ EPILOG = """\b
 Examples:
   readbench diff 0.1.0 0.2.0                       two versions in the data root
   readbench diff data/release/0.1.0 /other/release
-  readbench diff 0.1.0 0.2.0 --html diff.html      one page to send to somebody
+  readbench diff 0.1.0 0.2.0 --html diff.html      also as one self-contained page
   readbench diff you/readbench@0.1.0 0.2.0         OWNER/NAME@TAG is pulled first (another Hub: HF_ENDPOINT)
 """
 
@@ -18,13 +18,13 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("before", metavar="RELEASE_A")
 @click.argument("after", metavar="RELEASE_B")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON, with every changed entry.")
-@click.option("--html", metavar="FILE", help="Write one self-contained HTML page.")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON, with every changed entry.")
+@click.option("--html", metavar="FILE", help="Also write one self-contained HTML page.")
 @data_option
 def diff(before: str, after: str, as_json: bool, html: str | None, data: str) -> None:
-    """What changed from RELEASE_A to RELEASE_B: entries added, removed, relabelled, revalued or moved to another
-    side, by dataset and class; the settings, original files and code that explain it; and the step of the version
-    it asks for (labels or windows changed: major; entries added: minor; else patch).
+    """Show what changed from RELEASE_A to RELEASE_B: entries added, removed, relabelled, revalued or moved to another
+    side, by dataset and class; the settings, original files and code that explain the changes; and the version step
+    they need (labels or windows changed: major; entries added: minor; otherwise patch).
     """
     import json
 

@@ -1,4 +1,4 @@
-"""``readbench doctor``: whether this machine and this data root are fit to build."""
+"""``readbench doctor``: checks whether a build can run on this machine and this data root."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ ENOUGH_DISK = 5 << 30
 def doctor(data: str) -> None:
     """Check Python, packages, disk, the data root and optional parts. Exit 1 if a build cannot run."""
     bad = 0
-    for name, fine, told in [*_machine(), *_root(data), *_extras()]:
+    for name, fine, finding in [*_machine(), *_root(data), *_extras()]:
         mark = {True: "ok", False: "BAD", None: "-"}[fine]
         bad += fine is False
-        click.echo(f"{mark:4}{name:22}{told}")
+        click.echo(f"{mark:4}{name:22}{finding}")
     if bad:
-        raise ReadbenchError(f"{bad} things keep a build from running: they are marked BAD above")
+        raise ReadbenchError(f"a build cannot run: {bad} checks failed, marked BAD above")
 
 
 def _machine() -> list[tuple[str, bool | None, str]]:
@@ -89,8 +89,10 @@ def _extras() -> list[tuple[str, bool | None, str]]:
     rows: list[tuple[str, bool | None, str]] = []
     for package, why in (("torch", "trained references and frozen embedders"), ("aeon", "trained references")):
         there = importlib.util.find_spec(package) is not None
-        rows.append((package, True if there else None, "there" if there else f"not installed (optional: {why})"))
+        rows.append((package, True if there else None, "installed" if there else f"not installed (optional: {why})"))
     isolated = can_isolate()
-    told = "submissions run isolated" if isolated else "no user namespaces: submissions run, marked unisolated"
-    rows.append(("isolation", True if isolated else None, told))
+    finding = (
+        "submissions run isolated" if isolated else "no user namespaces: submissions run but are marked unisolated"
+    )
+    rows.append(("isolation", True if isolated else None, finding))
     return rows

@@ -1,4 +1,4 @@
-"""``readbench evaluate`` and ``readbench leaderboard``."""
+"""``readbench evaluate`` and ``readbench leaderboard``: score methods on a release, and show the stored scores."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from readbench_data.errors import ReadbenchError, UsageError
 EPILOG = """\b
 Examples:
   readbench evaluate                          a short list of methods on the newest release
-  readbench evaluate --suite default          all that need neither weights nor training
+  readbench evaluate --suite default          all methods that need neither weights nor training
   readbench evaluate --method ED --dataset hai
   readbench evaluate --method 'Features+NR|DTW-I+GPC'
   readbench evaluate --submission submissions/my-method
-What is stored already is not run again; every metric is recomputed from the stored rankings.
+Stored rankings are reused; every metric is recomputed from them.
 """
 
 
 @click.command(epilog=EPILOG)
 @release_option
-@click.option("--method", "methods", multiple=True, metavar="NAME", help="A method; may be given several times.")
+@click.option("--method", "methods", multiple=True, metavar="NAME", help="A method; can be given several times.")
 @click.option(
     "--suite",
     type=click.Choice(["short", "default"]),
-    help="A list of methods: the short one (what is run when nothing is asked for), or all default methods.",
+    help="A list of methods: short (used when no method or submission is given), or default (all default methods).",
 )
 @click.option(
     "--submission",
     "submissions",
     multiple=True,
     metavar="DIR",
-    help="A submission's folder; may be given several times.",
+    help="A submission folder; can be given several times.",
 )
 @dataset_option
 @data_option
@@ -63,56 +63,59 @@ def evaluate(
     from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.run.protocol import evaluate as run
     from readbench_data.evaluation.run.pruning import prune_shared
-    from readbench_data.evaluation.submission import run as run_submission
+    from readbench_data.evaluation.run.results_store import UnitStatus
+    from readbench_data.evaluation.submission import run_submission
 
     absent = [s for s in submissions if not Path(s).is_dir()]
     if absent:
-        raise UsageError(f"{absent[0]}: no such folder; `readbench submission new {absent[0]}` makes one to start from")
+        raise UsageError(
+            f"{absent[0]}: no such folder; `readbench submission new {absent[0]}` creates an example to start from"
+        )
     folder, out, only = find_release(data, release), evaluation_folder(data), list(datasets) or None
-    results, refused = [], []
+    results, invalid = [], []
     names = {"short": SHORT_LIST, "default": DEFAULT_SUITE, None: ()}[suite]
-    asked = list(dict.fromkeys([*names, *methods]))
-    if asked or not submissions:
-        results.append(run(folder, out, asked or None, only, progress=_progress))
+    selected = list(dict.fromkeys([*names, *methods]))
+    if selected or not submissions:
+        results.append(run(folder, out, selected or None, only, progress=_progress))
     for place in submissions:
         try:
             results.append(run_submission(Path(place), folder, out, datasets=only, progress=_progress))
         except UsageError:
             raise
-        except ReadbenchError as error:  # what is wrong with one submission does not stop the others
-            refused.append(str(error))
+        except ReadbenchError as error:  # an invalid submission does not stop the others
+            invalid.append(str(error))
     prune_shared(out, [folder, *known_releases(data)])
     click.echo(to_text(make(folder, out)).rstrip())
     if results:
         rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
-        failed = rows.filter(pl.col("status") == "failed").select("method", "dataset", "reason")
+        failed = rows.filter(pl.col("status") == UnitStatus.FAILED).select("method", "dataset", "reason")
         for method, dataset, reason in failed.unique(maintain_order=True).iter_rows():
             click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
-        if not failed.is_empty() and "ok" not in set(rows["status"]):
-            raise ReadbenchError(f"nothing that was asked for could be run: {failed['reason'][0]}")
-    for line in refused[:-1]:
+        if not failed.is_empty() and UnitStatus.OK not in set(rows["status"]):
+            raise ReadbenchError(f"none of the selected methods could be run: {failed['reason'][0]}")
+    for line in invalid[:-1]:
         click.echo(f"warning: {line}", err=True)
-    if refused:
-        raise ReadbenchError(refused[-1])
+    if invalid:
+        raise ReadbenchError(invalid[-1])
 
 
 @click.command()
 @release_option
 @click.option("--html", metavar="FILE", help="Write one self-contained page instead.")
-@click.option("--markdown", is_flag=True, help="The macro table as Markdown.")
+@click.option("--markdown", is_flag=True, help="Print the macro table as Markdown.")
 @click.option("--parquet", metavar="FILE", help="Write every row (method, dataset, level, metric, K) instead.")
 @data_option
 def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
-    """Show the scores that are stored for a release."""
+    """Show the stored scores of a release."""
     from readbench_data.evaluation.board.files import board_files, replace
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_markdown, to_text
 
     named = (("html", html), ("parquet", parquet))
-    asked = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
+    outputs = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board_files(board) if asked else {}
-    for kind, path in asked.items():
+    files = board_files(board) if outputs else {}
+    for kind, path in outputs.items():
         replace(path, files[kind])
         click.echo(f"written: {path}")
     if not files:

@@ -1,7 +1,7 @@
 """The command group, its errors and its exit codes.
 
-0 done; 1 a check failed, data is malformed or a named mirror is absent; 2 wrong usage. An error is one line on
-stderr that says what to do; ``--debug`` shows the traceback.
+0 success; 1 a check failed, data is malformed or a named mirror is absent; 2 wrong usage. An error is one line on
+stderr with what to do; ``--debug`` shows the traceback.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import click
 
 COMMANDS = {
     "sources": "sources",
+    "settings": "settings",
     "build": "build",
     "audit": "audit",
     "composition": "composition",
@@ -33,7 +34,7 @@ HELP = ["-h", "--help"]
 
 
 class LazyGroup(click.Group):
-    """Commands are imported when they are asked for."""
+    """A group that imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -42,20 +43,22 @@ class LazyGroup(click.Group):
         if name not in COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"readbench_data.cli.{COMMANDS[name]}"), name)
-        command.context_settings.setdefault("help_option_names", HELP)  # also where it is looked at without the group
+        command.context_settings.setdefault(
+            "help_option_names", HELP
+        )  # also when the command is used without the group
         return command
 
 
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": HELP, "max_content_width": 110},
-    epilog="Start with `readbench build`: it makes a small release from generated stand-ins, offline, in a minute. "
-    "Then `readbench build --mirror DIR` on original files.",
+    epilog="Start with `readbench build`: it builds a small release from generated miniatures, offline, in a minute. "
+    "Then run `readbench build --mirror DIR` on original files.",
 )
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.version_option(package_name="readbench-data", prog_name="readbench")
 def cli(debug: bool) -> None:
-    """Rebuild, audit and evaluate READ-Bench: which past cases were the same fault?"""
+    """Rebuild, audit and evaluate READ-Bench: which past cases had the same fault?"""
     if debug:
         os.environ["READBENCH_DEBUG"] = "1"
 
@@ -76,7 +79,7 @@ def main(arguments: list[str] | None = None) -> None:
         error.show()
         sys.exit(2)
     except click.Abort:
-        _say("stopped; run the same command again to go on where it stopped")
+        _print_error("stopped; run the same command again to resume")
         sys.exit(130)
     except click.ClickException as error:
         error.show()
@@ -93,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _explain(error: OSError) -> str:
-    """What went wrong with a file, and what to do."""
+    """Return what went wrong with a file, and what to do."""
     where = f"{error.filename}: " if error.filename else ""
     advice = {
         28: "free some space and run the same command again",
@@ -107,9 +110,9 @@ def _explain(error: OSError) -> str:
 def _fail(error: BaseException, code: int, text: str | None = None) -> Any:
     if os.environ.get("READBENCH_DEBUG"):
         raise error
-    _say(" ".join((text or str(error)).split()))
+    _print_error(" ".join((text or str(error)).split()))
     sys.exit(code)
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     click.echo(f"readbench: {text}", err=True)

@@ -1,4 +1,4 @@
-"""``readbench publish``: a release becomes a version that others can name."""
+"""``readbench publish``: publishes a release as a version on the Hub, in a folder or in an object store."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  readbench publish 0.2.0 --to ./out --dry-run          what would be copied
+  readbench publish 0.2.0 --to ./out --dry-run          show what would be copied
   readbench publish 0.2.0 --to ./out                    a folder: ./out/0.2.0
   readbench publish 0.2.0 --to you/readbench --private  the Hub: one commit, then the tag 0.2.0
   readbench publish 0.2.0 --to s3://bucket/readbench --endpoint http://127.0.0.1:9000
-The token is HF_TOKEN or that of `hf auth login`. A stopped run is gone on with by the same command. What is published
-is final: the same version with other content is refused, here and in later builds.
+The token is HF_TOKEN or that of `hf auth login`. Run the same command again to resume a stopped run. A published
+version is final: the same version with other content is refused, here and in later builds.
 """
 
 
@@ -40,18 +40,18 @@ is final: the same version with other content is refused, here and in later buil
     metavar="TARGET",
     help="A folder (if it exists, or starts with . or /), a URL such as s3://bucket/path, or OWNER/NAME on the Hub.",
 )
-@click.option("--tag", metavar="V", help="Name of the published version; by default the version of the release.")
+@click.option("--tag", metavar="V", help="Name of the published version; default: the version of the release.")
 @click.option(
-    "--private", is_flag=True, help="Make a new Hub repository private; refused where it is public. Hub only."
+    "--private", is_flag=True, help="Make a new Hub repository private; refused if it is already public. Hub only."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and change nothing.")
-@click.option("--endpoint", metavar="URL", help="Another Hub than the public one, or the address of an S3 service.")
+@click.option("--endpoint", metavar="URL", help="Address of a Hub other than the public one, or of an S3 service.")
 @click.option("--allow-miniatures", is_flag=True, help="Publish to the Hub although data are generated miniatures.")
 @click.option(
     "--with-unlicensed",
     multiple=True,
     metavar="NAME",
-    help="Also publish this dataset, whose source no licence allows to be passed on: only with the owner's consent.",
+    help="Also publish this dataset although no licence permits redistributing it: only with the owner's consent.",
 )
 @data_option
 def publish(
@@ -67,9 +67,9 @@ def publish(
 ) -> None:
     """Publish RELEASE (a folder, or a version in the data root) to the Hub, a folder or an object store.
 
-    Only a release that `readbench verify` accepts is published, and of it only what its licences allow to be passed
-    on. Nobody ever sees half a version: on the Hub it is one commit and one tag. Files that have not changed since
-    the version before are not uploaded again.
+    Only a release that `readbench verify` accepts is published, without datasets that may not be redistributed. A
+    partial version is never visible: on the Hub a version is one commit and one tag. Files that have not changed since
+    the previous version are not uploaded again.
     """
     import sources
     from readbench_data.hub import publication
@@ -77,39 +77,41 @@ def publish(
     from readbench_data.hub.view import SETTING
 
     store, cache = open_store(data), cache_folder(data)
-    wish = publication.Wish(
+    request = publication.PublishRequest(
         find_release(data, release), parse_target(to), tag, private, endpoint, allow_miniatures, with_unlicensed
     )
-    with publication.prepared(wish, sources.all_sources(), store, cache, say=progress) as ready:
+    with publication.prepared(request, sources.all_sources(), store, cache, report=progress) as ready:
         for name, reason in sorted(ready.left_out.items()):
-            click.echo(f"{name}: {reason}; {SETTING} {name} publishes it all the same", err=True)
+            click.echo(f"{name}: {reason}; {SETTING} {name} publishes it anyway", err=True)
         for note in ready.notes:
             click.echo(f"note: {note}", err=True)
         if dry_run:
-            show(publication.plan(wish, ready, say=progress))
+            show(publication.plan(request, ready, report=progress))
             return
-        receipt = publication.publish(wish, ready, store, say=progress, bars=sys.stderr.isatty() and not is_quiet())
-    commit = f" (commit {receipt['commit'][:12]})" if receipt["commit"] else ""
-    if receipt["unchanged"]:
-        click.echo(f"{receipt['target']} is published already with the same content{commit}: nothing was done")
+        receipt, unchanged = publication.publish(
+            request, ready, store, report=progress, bars=sys.stderr.isatty() and not is_quiet()
+        )
+    commit = f" (commit {receipt.commit[:12]})" if receipt.commit else ""
+    if unchanged:
+        click.echo(f"{receipt.target} is already published with the same content{commit}: nothing was done")
     else:
-        click.echo(f"published {receipt['target']}{commit}")
+        click.echo(f"published {receipt.target}{commit}")
 
 
 def show(planned: Planned) -> None:
-    """A dry run, in words and as a table of files."""
+    """Print the result of a dry run: one sentence and a table of files."""
     ready = planned.prepared
-    words = {
-        "published": "it is published already with the same content: nothing would be done",
-        "tag": "its commit is there: only the tag would be made",
-        "commit": "one commit and one tag would be made",
-        "create": "the repository would be created, then one commit and one tag would be made",
+    effects = {
+        "published": "it is already published with the same content: nothing would be done",
+        "tag": "its commit exists: only the tag would be created",
+        "commit": "one commit and one tag would be created",
+        "create": "the repository, one commit and one tag would be created",
         "copy": "the files would be copied, the manifest last",
     }
-    datasets = sorted(n for n, d in ready.manifest["datasets"].items() if d["status"] == "ok")
+    datasets = sorted(ready.manifest.built)
     click.echo(f"version {ready.tag}, datasets: {', '.join(datasets)}")
-    click.echo(f"since {ready.before}" if ready.before else "the first version there")
-    click.echo(words[planned.state])
+    click.echo(f"previous version: {ready.before}" if ready.before else "the first version there")
+    click.echo(effects[planned.state])
     if planned.add or planned.delete:
         click.echo(f"{len(planned.add)} files to send, {planned.bytes / 1e6:.1f} MB; {planned.unchanged} unchanged\n")
         rows = [["send", path, f"{size:,}"] for path, size in sorted(planned.add.items())]

@@ -1,4 +1,4 @@
-"""``readbench pull``: fetch a published release and verify it."""
+"""``readbench pull``: downloads a published release and verifies it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from readbench_data.cli.common import cache_folder, data_option, progress
 EPILOG = """\b
 Examples:
   readbench pull you/readbench@0.2.0                     from the Hub
-  readbench pull ./out@0.2.0                             from a folder that `readbench publish --to ./out` filled
-  readbench evaluate --release you/readbench@0.2.0       commands that take --release pull by themselves
+  readbench pull ./out@0.2.0                             from a folder written by `readbench publish --to ./out`
+  readbench evaluate --release you/readbench@0.2.0       other commands pull the release if needed
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("reference", metavar="OWNER/NAME@TAG")
-@click.option("--endpoint", metavar="URL", help="Another Hub than the public one, or the address of an S3 service.")
+@click.option("--endpoint", metavar="URL", help="Address of a Hub other than the public one, or of an S3 service.")
 @data_option
 def pull(reference: str, endpoint: str | None, data: str) -> None:
-    """Fetch a published release, verify every file and invariant, and keep it.
+    """Download a published release, verify it and print its folder.
 
-    Prints the folder. A version that was pulled before is not fetched again, as a published version never changes,
-    unless its files here are no longer what they were.
+    A version that was pulled before is not downloaded again, because a published version never changes; only local
+    files that are damaged are downloaded again.
     """
     from readbench_data.hub.address import parse_reference
     from readbench_data.hub.pulling import pull as fetch
 
     target, tag = parse_reference(reference)
-    click.echo(fetch(target, tag, cache_folder(data), endpoint, say=progress, elsewhere=False))
+    click.echo(fetch(target, tag, cache_folder(data), endpoint, report=progress, any_endpoint=False))

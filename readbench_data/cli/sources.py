@@ -1,4 +1,4 @@
-"""``readbench sources``: the datasets, where they come from, and what of them is here."""
+"""``readbench sources``: lists the datasets, where they come from, and which of their files are here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--mirror", metavar="DIR", help="Also look what of each dataset is in this mirror.")
-@click.option("--dataset", "dataset", metavar="NAME", help="Everything about one source.")
+@click.option("--mirror", metavar="DIR", help="Also check which files of each dataset are in this mirror.")
+@click.option("--dataset", "dataset", metavar="NAME", help="Show everything about one dataset.")
 @data_option
 def sources(mirror: str | None, dataset: str | None, data: str) -> None:
-    """The datasets: domain, licence, size to download, and what is present."""
+    """List the datasets: domain, licence, download size, and which files are here."""
     import sources as registry
     from readbench_data.dataset.files import mirror_folder
 
@@ -29,41 +29,43 @@ def sources(mirror: str | None, dataset: str | None, data: str) -> None:
     if dataset is not None:
         _one(registry.get(dataset), _present(registry.get(dataset), data, mirror))
         return
-    rows, wanting = [], []
+    rows, incomplete = [], []
     for source in registry.all_sources().values():
         present, missing = _present(source, data, mirror)
         size = "?" if source.download_bytes is None else _bytes(source.download_bytes)
         may = "yes" if source.licence.redistributable else "no"
         rows.append([source.name, source.domain, source.licence.name, may, size, present])
         if missing:
-            wanting.append((source, missing))
+            incomplete.append((source, missing))
     print_table(["dataset", "domain", "licence", "may be shared", "download", "here"], rows, right={4})
-    if wanting:
-        click.echo("\nWhat is missing, and how to get it:")
-    for source, missing in wanting:
+    if incomplete:
+        click.echo("\nMissing files, and how to get them:")
+    for source, missing in incomplete:
         way = source.manual or f"`readbench build --profile full --dataset {source.name}` downloads it"
         click.echo(
             textwrap.fill(f"{source.name}: {missing}. {way}", 110, initial_indent="  ", subsequent_indent="    ")
         )
     barred = [s.name for s in registry.all_sources().values() if not s.licence.redistributable]
     if barred:
-        click.echo(f"\nNo licence lets {', '.join(barred)} be passed on: they stay out of what is published to others.")
+        click.echo(
+            f"\nNo licence permits redistributing {', '.join(barred)}: `readbench publish` leaves them out by default."
+        )
 
 
 def _present(source: Source, data: str, mirror: str | None) -> tuple[str, str]:
-    """What of a source is here, and what is missing ('' if nothing)."""
-    from readbench_data.dataset.files import FileSet
+    """Return which files of a source are here, and which are missing ('' if none)."""
+    from readbench_data.dataset.files import FileSet, OriginKind
 
     store = open_store(data)
-    places = [("mirror", Path(mirror) / source.name)] if mirror is not None else []
+    places = [(OriginKind.MIRROR, Path(mirror) / source.name)] if mirror is not None else []
     if store.is_local:
-        places.append(("download", Path(store.url(f"cache/downloads/{source.name}"))))
-    reason = "nothing is here"
+        places.append((OriginKind.DOWNLOAD, Path(store.url(f"cache/downloads/{source.name}"))))
+    reason = "no files are here"
     for origin, folder in places:
         try:
             located = source.locate(FileSet(source.name, folder, origin), source.config.options)
         except NoData as absent:
-            if origin == "mirror":
+            if origin == OriginKind.MIRROR:
                 reason = str(absent)
             continue
         found = f"{origin}: {len(located.inputs)} files"

@@ -1,4 +1,4 @@
-"""``readbench verify``: checksums, schema, invariants and leaks of a release; on request a rebuild from sources."""
+"""``readbench verify``: checks checksums, schema, invariants and leaks of a release; optionally rebuilds it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from readbench_data.pages.wording import counted
 
 if TYPE_CHECKING:
     from readbench_data.dataset.config import BenchmarkConfig
+    from readbench_data.dataset.files import OriginKind
     from readbench_data.lane import Lane
     from readbench_data.release.verify import Report
     from readbench_data.store.store import Store
@@ -19,23 +20,23 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   readbench verify data/release/0.1.0-lite
-  readbench verify data/release/0.1.0-lite --rebuild                    from miniatures, in a passing folder
+  readbench verify data/release/0.1.0-lite --rebuild                    from miniatures, in a temporary folder
   readbench verify data/release/0.1.0 --rebuild --mirror /data/originals
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("release", metavar="RELEASE")
-@click.option("--rebuild", "again", is_flag=True, help="Build it again from original files and compare every byte.")
-@click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: original files of datasets read from a mirror.")
+@click.option("--rebuild", "again", is_flag=True, help="Rebuild it from the original files and compare every byte.")
+@click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: the mirror of datasets built from one.")
 def verify(release: str, again: bool, mirror: str | None) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
-    corpus. Exit 1 on any breach; near duplicates are told as warnings. That the values themselves are the sources' own
-    is proved only by --rebuild.
+    corpus. Exit 1 if a check fails; near duplicates are reported as warnings. Only --rebuild proves that the values
+    match the original files.
     """
     import sources
     from readbench_data.release.code import release_code
-    from readbench_data.release.verify import verify as check
+    from readbench_data.release.verify import verify_release
     from readbench_data.store.store import Store
 
     remote = "://" in release
@@ -46,7 +47,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     if mirror is not None and not again:
         raise UsageError("--mirror is for --rebuild")
     store = Store(release if remote else str(Path(release).absolute()))
-    report = check(store, sources.all_sources(), release_code())
+    report = verify_release(store, sources.all_sources(), release_code())
     if again and mirror is None:
         _require_no_mirror(Path(release))
     problems = list(report.problems)
@@ -58,22 +59,25 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
         raise ReadbenchError(
             f"{release}: {counted(len(problems), 'breach', 'breaches')} in release {report.version}: build it again"
         )
-    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all sound")
+    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all checks passed")
     if again:
         _rebuild(Path(release).absolute(), mirror)
 
 
 def _require_no_mirror(release: Path) -> None:
+    from readbench_data.dataset.files import OriginKind
     from readbench_data.release.reading import read_manifest
 
-    for name, dataset in read_manifest(release)["datasets"].items():
-        if dataset["status"] == "ok" and dataset["origin"] == "mirror":
+    for name, dataset in read_manifest(release).built.items():
+        if dataset.origin == OriginKind.MIRROR:
             raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
 
 
 def _leaks(release: Path, report: Report) -> list[str]:
-    """Sure leaks in words; the others are told as warnings. A dataset with a file that is not there or cannot be read
-    has been told of by the other checks."""
+    """Return one message per blocking leak and print the advisory ones as warnings.
+
+    A dataset with a missing or unreadable file is skipped; the other checks have reported it.
+    """
     from readbench_data.leakage.facts import from_release
     from readbench_data.leakage.leaks import find_leaks
     from readbench_data.release import layout
@@ -81,18 +85,18 @@ def _leaks(release: Path, report: Report) -> list[str]:
 
     manifest = read_manifest(release)
     unusable = {f.path for f in report.files if f.counts["schema_error"] or f.counts["shape_error"]}
-    unusable |= {path for path in manifest["files"] if not (release / path).is_file()}
+    unusable |= {path for path in manifest.files if not (release / path).is_file()}
     problems = []
-    for name, dataset in manifest["datasets"].items():
+    for name in manifest.built:
         own = (layout.audit(name), layout.data(name, ""))
-        if dataset["status"] != "ok" or any(path.startswith(own) for path in unusable):
+        if any(path.startswith(own) for path in unusable):
             continue
         for finding in find_leaks(from_release(release, name)).findings:
-            told = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
-            if finding.count and finding.sure:
-                problems.append(told)
+            message = f"{name}: {finding.count} {finding.what} ({'; '.join(finding.examples[:2])})"
+            if finding.count and finding.blocking:
+                problems.append(message)
             elif finding.count and finding.kind in ("same_shape_across", "near_duplicate_across"):
-                click.echo(f"warning: {told}", err=True)
+                click.echo(f"warning: {message}", err=True)
     return problems
 
 
@@ -112,7 +116,7 @@ def _rebuild(release: Path, mirror: str | None) -> None:
     with tempfile.TemporaryDirectory(prefix="readbench-rebuild-") as folder:
         store = Store(folder)
 
-        def lane(name: str, origin: str, config: BenchmarkConfig, pool: bool) -> Lane:
+        def lane(name: str, origin: OriginKind, config: BenchmarkConfig, pool: bool) -> Lane:
             return _lane(store, Path(folder) / "cache", mirror, name, origin, config, pool)
 
         found = rebuild(release, store, sources.all_sources(), lane, release_code(), progress)
@@ -121,12 +125,12 @@ def _rebuild(release: Path, mirror: str | None) -> None:
         what = "content" if found.content else "bytes, though not in content"
         note = f"; {found.note}" if found.note else ""
         files = counted(len(found.bytes), "file")
-        raise ReadbenchError(f"{release}: not what a rebuild makes in {what}: {files}: {shown}{note}")
-    click.echo(f"built again from original files: {counted(found.files, 'file')}, the same to the last byte")
+        raise ReadbenchError(f"{release}: differs from a rebuild in {what}: {files}: {shown}{note}")
+    click.echo(f"rebuilt from original files: {counted(found.files, 'file')}, byte-for-byte identical")
 
 
 def _lane(
-    store: Store, cache: Path, mirror: str | None, name: str, origin: str, config: BenchmarkConfig, pool: bool
+    store: Store, cache: Path, mirror: str | None, name: str, origin: OriginKind, config: BenchmarkConfig, pool: bool
 ) -> Lane:
     import sources
     from readbench_data.dataset.origin import Origin

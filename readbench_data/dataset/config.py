@@ -1,97 +1,186 @@
 """Every setting that decides what a benchmark holds, in one place.
 
-``BenchmarkConfig`` holds the settings shared by all datasets. What is special to a dataset (window length,
-stride, share of test, ...) stands in its source's declaration as :class:`DatasetConfig` and can be overridden
-by name: ``readbench build --set mit_bih.stride=128 --set corpus_cap=500``, or a TOML file with ``--config``.
-
-How sure each default is: the caps and the rounding of normals are recovered from the printed table; seed and
-pollution are printed; coverage, normal purity and everything about strides, units and shares is ours.
+``BenchmarkConfig`` holds the settings shared by all datasets. What differs between datasets (window length, stride,
+share of queries, the source's own options) is declared by each source as :class:`DatasetConfig`. Both can be set by
+name: ``readbench build --set mit_bih.stride=128 --set corpus_cap=500``, or in a TOML file with ``--config``.
+``readbench settings`` lists them all. A value that no build can use is refused here, before anything runs.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Generic, Self, cast
 
+from annotated_types import Le
+from pydantic import Strict, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+from typing_extensions import TypeVar
+
+from readbench_data.dataset.allowed import Exactly, allowed
+from readbench_data.dataset.options import LONGEST, MOST, Settings, SourceOptions, setting
+from readbench_data.dataset.provenance import OURS, RECOVERED, STATED
+from readbench_data.dataset.refusal import refused
 from readbench_data.errors import UsageError
 
-Marks = Mapping[str, str]
-
-PRINTED = "printed"
-RECOVERED = "recovered"
-OURS = "ours"
+Options = TypeVar("Options", bound=SourceOptions, default=SourceOptions)
+Overrides = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class DatasetConfig:
-    """Settings of one dataset, declared by its source.
+class DatasetConfig(Settings, Generic[Options]):
+    """Settings of one dataset, declared by its source as ``DatasetConfig[HaiOptions](length=256, ...)``.
 
-    ``length`` and ``stride`` in timesteps (None: the source's own windows). ``test_fraction``: share of a
-    class's windows that go to the query side. ``native_split``: keep the source's own split where it can be
-    kept. ``min_same_class``: a query needs at least this many corpus entries of its class. ``options``: what
-    only this source knows (a version, a sampling rate). ``follows``: options that are (share, steps) of the window
-    length, share * length + steps, so that they change with it unless they are set themselves.
+    Options that follow the window length are computed from it unless they are set themselves.
     """
 
-    length: int | None
-    stride: int | None = None
-    test_fraction: float = 0.3
-    native_split: bool = False
-    min_same_class: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict)
-    follows: Mapping[str, tuple[float, int]] = field(default_factory=dict)
+    length: int | None = setting(description="steps of a window; none: every series is one window", ge=1, le=LONGEST)
+    stride: int | None = setting(
+        None,
+        description="steps between the starts of two windows; none: windows do not overlap",
+        ge=1,
+        le=MOST,
+    )
+    test_fraction: float = setting(0.3, description="share of a class's windows on the query side", gt=0, lt=1)
+    native_split: bool = setting(False, description="keep the source's own train and test parts where possible")
+    min_same_class: int = setting(
+        1, description="corpus entries of its class that a query needs at least", ge=1, le=MOST
+    )
+    alignment: Literal["position", "name"] = setting(
+        "name", description="how methods compare channels: by their place in the window, or by name over all names"
+    )
+    options: Annotated[Options, Strict(False)] = setting(None, description="what only this source knows")
 
-    def following(self, length: int) -> dict[str, int]:
-        """The options that follow the window length, for this length."""
-        return {name: int(share * length) + steps for name, (share, steps) in self.follows.items()}
+    @classmethod
+    def own_names(cls) -> list[str]:
+        """Names of the settings that every dataset has."""
+        return [name for name in cls.model_fields if name != "options"]
 
-    def to_json(self) -> dict[str, Any]:
-        """The settings in force as plain data, for the manifest and for keys; what follows stands in ``options``."""
-        plain = asdict(self)
-        del plain["follows"]
-        return {**plain, "options": dict(self.options)}
+    @classmethod
+    def options_class(cls) -> type[SourceOptions]:
+        """The class of the source's own options."""
+        declared = cls.model_fields["options"].annotation
+        return declared if isinstance(declared, type) else SourceOptions
 
+    @classmethod
+    def fields(cls) -> dict[str, FieldInfo]:
+        """All settings of the dataset by name: those that every dataset has, then the source's own options."""
+        length, longest = copy(cls.model_fields["length"]), cls.options_class().longest_window
+        length.metadata = [Le(longest) if isinstance(rule, Le) else rule for rule in length.metadata]
+        return {name: cls.model_fields[name] for name in cls.own_names()} | {
+            "length": length,
+            **cls.options_class().model_fields,
+        }
 
-@dataclass(frozen=True)
-class BenchmarkConfig:
-    """Settings shared by all datasets.
+    @model_validator(mode="before")
+    @classmethod
+    def _follow_the_length(cls, given: Any) -> Any:
+        """Gives the options that follow the window length their value, where they are not set."""
+        if not isinstance(given, Mapping):
+            return given
+        length, options = given.get("length"), given.get("options") or {}
+        if isinstance(options, Mapping) and type(length) is int and length >= 1:
+            if length > cls.options_class().longest_window:
+                raise _conflict("length", allowed(cls.fields()["length"]))
+            options = {**cls.options_class().following(length), **options}
+        return {**given, "options": options}
 
-    ``seed``: the fixed random state (42, printed). ``pollution``: percent of Normal in the whole corpus
-    (printed). ``corpus_cap``: anomalies in a corpus; ``query_cap``: queries (both recovered). ``coverage``: an
-    event must lie in a window with MORE than this share of its extent to win by the short-fault rule (ours).
-    ``normal_purity``: share of votes Normal needs (ours). ``datasets``: overrides by dataset.
-    """
+    @model_validator(mode="after")
+    def _fit_together(self) -> Self:
+        if self.length is None and self.stride is not None:
+            raise _conflict("stride", "nothing, because every series is one window: set length as well")
+        if self.length is not None and (conflict := self.options.conflict(self.length)):
+            raise _conflict(*conflict)
+        return self
 
-    seed: int = 42
-    pollution: tuple[int, ...] = (0, 10, 20)
-    corpus_cap: int = 1000
-    query_cap: int = 100
-    coverage: float = 0.5
-    normal_purity: float = 1.0
-    datasets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-    def for_dataset(self, name: str, declared: DatasetConfig) -> DatasetConfig:
-        """The declared settings of a dataset with this configuration's overrides."""
-        overrides = dict(self.datasets.get(name, {}))
-        known = {f.name for f in fields(DatasetConfig)} - {"options", "follows"}
-        direct = {k: v for k, v in overrides.items() if k in known}
-        options = {k: v for k, v in overrides.items() if k not in known}
-        unknown = sorted(set(options) - set(declared.options))
+    def overridden(self, dataset: str, overrides: Overrides) -> Self:
+        """These settings with ``overrides``, by name. Raises ``UsageError`` for a value that no build can use."""
+        own, known = self.own_names(), self.options_class().model_fields
+        unknown = sorted(set(overrides) - set(own) - set(known))
         if unknown:
-            choices = ", ".join(sorted(known | set(declared.options)))
-            raise UsageError(f"{name} has no setting {unknown[0]!r}; it has {choices}")
-        following = declared.following(direct["length"]) if "length" in direct else {}
-        return replace(declared, **direct, options={**declared.options, **following, **options})
+            choices = ", ".join(sorted({*own, *known}))
+            raise UsageError(f"no setting {dataset}.{unknown[0]}; {dataset} has {choices}")
+        followed = {} if self.length is None else self.options.following(self.length)
+        options = {k: v for k, v in self.options if k not in followed or v != followed[k]}
+        options |= {k: v for k, v in overrides.items() if k in known}
+        given = {**{k: getattr(self, k) for k in own}, **{k: v for k, v in overrides.items() if k in own}}
+        try:
+            return type(self).model_validate({**given, "options": options})
+        except ValidationError as error:
+            raise refused(error, self.fields(), {**given, **options}, overrides, f"{dataset}.") from None
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data, for the manifest and for keys."""
-        plain = asdict(self)
-        plain["pollution"] = list(self.pollution)
-        plain["datasets"] = {k: dict(v) for k, v in sorted(self.datasets.items())}
-        return plain
+        """The settings in force as plain data, for the manifest and for keys."""
+        return self.model_dump(mode="json")
+
+
+def _conflict(setting: str, allowed: str) -> PydanticCustomError:
+    """The error of a setting that does not fit the others; ``refused`` makes its line."""
+    return PydanticCustomError("conflict", "{setting} takes {allowed}", {"setting": setting, "allowed": allowed})
+
+
+class BenchmarkConfig(Settings):
+    """Settings shared by all datasets, and what is set for single ones (``datasets``, by name)."""
+
+    seed: int = setting(42, provenance=STATED, description="the fixed random state", ge=0, le=2**32 - 1)
+    pollution: Annotated[tuple[int, ...], Strict(False), Exactly((0, 10, 20), "the release has a file for each")] = (
+        setting((0, 10, 20), provenance=STATED, description="percent of Normal in the whole corpus")
+    )
+    corpus_cap: int = setting(
+        1000,
+        provenance=RECOVERED,
+        description="anomalies in a corpus, at most: the largest printed size",
+        ge=1,
+        le=MOST,
+    )
+    query_cap: int = setting(
+        100, provenance=RECOVERED, description="queries, at most: the largest printed number", ge=1, le=MOST
+    )
+    coverage: float = setting(
+        0.5,
+        provenance=OURS,
+        description="by `short_fault` an event wins with MORE than this share of its own extent in the window",
+        ge=0,
+        le=1,
+    )
+    normal_purity: float = setting(1.0, provenance=OURS, description="share of the votes that Normal needs", ge=0, le=1)
+    datasets: Mapping[str, Mapping[str, Any]] = setting({}, description="what is set for single datasets")
+
+    @classmethod
+    def shared_names(cls) -> list[str]:
+        """Names of the settings that all datasets share."""
+        return [name for name in cls.model_fields if name != "datasets"]
+
+    def overridden(self, overrides: Overrides, datasets: Mapping[str, Overrides]) -> Self:
+        """This configuration with other shared settings, and with more set for single datasets.
+
+        Raises ``UsageError`` for a shared setting that there is not, and for a value that no build can use.
+        """
+        unknown = sorted(set(overrides) - set(self.shared_names()))
+        if unknown:
+            raise UsageError(f"no setting {unknown[0]!r}; there are {', '.join(sorted(self.shared_names()))}")
+        own = {name: {**self.datasets.get(name, {}), **given} for name, given in datasets.items()}
+        given = {**dict(self), **overrides, "datasets": {**self.datasets, **own}}
+        try:
+            return type(self).model_validate(given)
+        except ValidationError as error:
+            raise refused(error, type(self).model_fields, given, overrides) from None
+
+    def for_dataset(self, name: str, declared: DatasetConfig[Options]) -> DatasetConfig[Options]:
+        """The declared settings of a dataset with this configuration's overrides."""
+        return declared.overridden(name, self.datasets.get(name, {}))
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> Self:
+        """The configuration that :meth:`to_json` gave. Raises ``UsageError`` where ``plain`` is none."""
+        return cls().overridden({k: v for k, v in plain.items() if k != "datasets"}, plain.get("datasets", {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, for the manifest and for keys; :meth:`from_json` reads it."""
+        plain = self.model_dump(mode="json")
+        return {**plain, "datasets": dict(sorted(plain["datasets"].items()))}
 
 
 LITE = BenchmarkConfig(corpus_cap=120, query_cap=20)
@@ -101,65 +190,58 @@ PROFILES: dict[str, BenchmarkConfig] = {"lite": LITE, "full": BenchmarkConfig()}
 
 
 def load_config(
-    profile: str, file: Path | None = None, assignments: Iterable[str] = (), datasets: Iterable[str] = ()
+    profile: str,
+    file: Path | None = None,
+    assignments: Iterable[str] = (),
+    datasets: Mapping[str, DatasetConfig[Any]] | None = None,
 ) -> BenchmarkConfig:
-    """A profile, then the settings of a TOML file, then ``name=value`` assignments, each over the former."""
+    """A profile, then the settings of a TOML file, then ``name=value`` assignments, each over the former.
+
+    ``datasets`` are the declared settings of all datasets by name: what is set for one is checked against them.
+    Raises ``UsageError`` with one line that names the setting, the value and what it takes.
+    """
     if profile not in PROFILES:
         raise UsageError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")
-    config = PROFILES[profile]
-    known = set(datasets)
-    if file is not None:
-        try:
-            table = tomllib.loads(file.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise UsageError(f"{file}: cannot be read ({error.strerror})") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise UsageError(f"{file}: not TOML ({error})") from error
-        for name, value in table.items():
-            if isinstance(value, dict):
-                for inner, setting in value.items():
-                    config = _assign(config, f"{name}.{inner}", setting, known)
-            else:
-                config = _assign(config, name, value, known)
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        if not equals:
-            raise UsageError(f"{assignment!r} is not NAME=VALUE, such as corpus_cap=500 or mit_bih.stride=128")
-        config = _assign(config, name.strip(), _parse(text.strip()), known)
+    shared: dict[str, Any] = {}
+    own: dict[str, dict[str, Any]] = {}
+    for name, value in (*(_in_file(file) if file is not None else ()), *map(_assigned, assignments)):
+        dataset, dot, inner = name.partition(".")
+        if dot:
+            if datasets and dataset not in datasets:
+                raise UsageError(f"no dataset {dataset!r} to set {inner!r} on; there are {', '.join(sorted(datasets))}")
+            own.setdefault(dataset, {})[inner] = value
+        else:
+            shared[name] = value
+    config = PROFILES[profile].overridden(shared, own)
+    for dataset in own:
+        if datasets:
+            config.for_dataset(dataset, datasets[dataset])
     return config
 
 
-def _parse(text: str) -> Any:
+def _in_file(file: Path) -> Iterator[tuple[str, Any]]:
+    """The settings of a TOML file, those of a dataset's table as ``dataset.name``."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+        table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{file}: not TOML ({error})") from error
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from ((f"{name}.{inner}", set_to) for inner, set_to in value.items())
+        else:
+            yield name, value
 
 
-def _assign(config: BenchmarkConfig, name: str, value: Any, known: set[str]) -> BenchmarkConfig:
-    dataset, dot, setting = name.partition(".")
-    if dot:
-        if known and dataset not in known:
-            raise UsageError(f"no dataset {dataset!r} to set {setting!r} on; there are {', '.join(sorted(known))}")
-        own = {**config.datasets.get(dataset, {}), setting: value}
-        _check(setting, value)
-        return replace(config, datasets={**config.datasets, dataset: own})
-    names = {f.name for f in fields(BenchmarkConfig)} - {"datasets"}
-    if name not in names:
-        raise UsageError(f"no setting {name!r}; there are {', '.join(sorted(names))}")
-    if name == "pollution":
-        value = tuple(value) if isinstance(value, (list, tuple)) else (value,)
-    _check(name, value)
-    return replace(config, **{name: value})
-
-
-def _check(name: str, value: Any) -> None:
-    """Refuse values that no build could use, with the range that would do."""
-    whole = {"seed": 0, "corpus_cap": 1, "query_cap": 1, "length": 1, "stride": 1, "min_same_class": 1}
-    if name in whole and not (isinstance(value, int) and not isinstance(value, bool) and value >= whole[name]):
-        raise UsageError(f"{name} = {value!r}: it takes a whole number of at least {whole[name]}")
-    shares = ("coverage", "normal_purity", "test_fraction")
-    if name in shares and (isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1):
-        raise UsageError(f"{name} = {value!r}: it takes a number from 0 to 1")
-    if name == "pollution" and tuple(value) != (0, 10, 20):
-        raise UsageError("pollution is (0, 10, 20): the release layout has a file for each of these levels")
+def _assigned(assignment: str) -> tuple[str, Any]:
+    """Name and value of NAME=VALUE, the value as in TOML; a word needs no quotes, true and false have any case."""
+    name, equals, text = assignment.partition("=")
+    if not equals:
+        raise UsageError(f"{assignment!r} is not NAME=VALUE, such as corpus_cap=500 or mit_bih.stride=128")
+    text = text.strip()
+    try:
+        table = tomllib.loads(f"value = {text.lower() if text.lower() in ('true', 'false') else text}")
+    except (ValueError, RecursionError):  # TOMLDecodeError is a ValueError; so is a number of too many digits
+        return name.strip(), text
+    return name.strip(), cast(Any, table["value"]) if len(table) == 1 else text

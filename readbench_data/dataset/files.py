@@ -11,12 +11,20 @@ import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 from readbench_data.errors import BadInput, NoData, ReadbenchError
 
-ORIGINS = ("download", "mirror", "miniature")
 _CHUNK = 1 << 20
+
+
+class OriginKind(StrEnum):
+    """Where original files come from: generated stand-ins, a download, or a mirror of the original files."""
+
+    MINIATURE = "miniature"
+    DOWNLOAD = "download"
+    MIRROR = "mirror"
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class FileSet:
 
     dataset: str
     root: Path
-    origin: str
+    origin: OriginKind
     checksum_cache: Path | None = None
     _listing: tuple[str, ...] | None = field(default=None, repr=False)
     _hashes: dict[str, str] = field(default_factory=dict, repr=False)

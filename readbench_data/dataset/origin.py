@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from readbench_data.dataset.fetch import fetch
-from readbench_data.dataset.files import FileSet, mirror_folder
+from readbench_data.dataset.files import FileSet, OriginKind, mirror_folder
 from readbench_data.dataset.source import Source
 from readbench_data.errors import NoData
 from readbench_data.store.code_version import code_version
@@ -22,9 +22,9 @@ MINIATURE_SEED = 42
 
 @dataclass(frozen=True)
 class Origin:
-    """``kind`` is download, mirror or miniature; ``mirror`` a folder or an http URL; ``cache`` a local folder."""
+    """``mirror``: a folder or an http URL, where the kind is a mirror; ``cache``: a local folder."""
 
-    kind: str
+    kind: OriginKind
     cache: Path
     mirror: str | None = None
 
@@ -34,10 +34,10 @@ class Origin:
         ``miniature()`` gives the generator and the name of its module; it is only asked for miniatures.
         """
         checksums = self.cache / "checksums" / f"{source.name}.json"
-        if self.kind == "miniature":
+        if self.kind == OriginKind.MINIATURE:
             write, module = miniature()
-            return FileSet(source.name, self._miniature(source.name, write, module), "miniature", checksums)
-        if self.kind == "mirror":
+            return FileSet(source.name, self._miniature(source.name, write, module), self.kind, checksums)
+        if self.kind == OriginKind.MIRROR:
             assert self.mirror is not None
             if self.mirror.startswith(("http://", "https://")):
                 place = self.cache / "mirrored" / digest(self.mirror.rstrip("/"))[:12] / source.name
@@ -46,8 +46,8 @@ class Origin:
                 folder = mirror_folder(Path(self.mirror), source.name)
                 if not folder.is_dir():
                     raise NoData(f"the mirror has no folder {source.name}")
-            return FileSet(source.name, folder, "mirror", checksums)
-        return FileSet(source.name, fetch(source, self.cache / "downloads" / source.name), "download", checksums)
+            return FileSet(source.name, folder, self.kind, checksums)
+        return FileSet(source.name, fetch(source, self.cache / "downloads" / source.name), self.kind, checksums)
 
     def _miniature(self, name: str, write: Callable[[Path, int], None], module: str) -> Path:
         """The folder of a dataset's miniatures, written once for each version of their generator."""

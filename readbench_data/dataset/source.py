@@ -1,26 +1,19 @@
-"""How a dataset is declared. One module a dataset holds one ``SOURCE``; everything else is made from it."""
+"""How a dataset is declared. Each module in ``sources/`` holds one ``SOURCE``; everything else is made from it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from readbench_data.dataset.about import Licence, Printed
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
 from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Recording
 from readbench_data.windows.labeling import LabelMap, RuleName
 
-
-@dataclass(frozen=True)
-class Licence:
-    """Terms of a source. ``redistributable`` is False where no licence grants it: such data is never
-    published unless a setting says so."""
-
-    name: str
-    url: str
-    redistributable: bool
-    note: str = ""
+__all__ = ["Licence", "Printed", "RemoteFile", "Source"]
 
 
 @dataclass(frozen=True)
@@ -40,31 +33,16 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
-class Printed:
-    """The row the paper prints for a dataset; only ever compared with, never used to sample."""
-
-    channels: str
-    length: int
-    classes: int
-    corpus: tuple[int, int, int]
-    queries: int
-    relevant_per_query: float
-    imbalance: float
-
-
-@dataclass(frozen=True)
 class Source:
-    """The whole declaration of one dataset.
+    """The whole declaration of one dataset: ``Source(**about(__file__), labels=..., read=..., ...)``.
 
-    ``locate(files, options)`` says which of the files that are there are used, ignored and missing; it raises
-    ``NoData`` where nothing usable is there. ``read(files, located, options)`` yields recordings in a fixed
-    order. ``options`` are the ``DatasetConfig.options`` in force. ``marks``: for each choice whether it is
-    printed, recovered or ours. ``row_unit``: what ``row_start`` counts. ``label_notes`` and ``traps``: what
-    docs/labels.md says of this dataset beside the declared values. ``known_sha256``: published checksums by
-    the end of a file's path (``100.dat``, ``3/WELL-1.parquet``), checked on every origin but miniatures;
-    ``checksum_note`` says why there are none. ``text_files``: patterns of files whose line ends may have been
-    changed on the way and still count as the published ones. ``manual``: how to get files that cannot be
-    downloaded by a program. ``own_choice``: what in this dataset is this project's and not READ-Bench's.
+    The texts come from the TOML file next to the module and are described in ``about.About`` (``marks`` is its
+    ``provenance``). ``locate(files, options)`` returns which of the files that are there are used, ignored and
+    missing; it raises ``NoData`` where nothing usable is there. ``read(files, located, options)`` yields recordings
+    in a fixed order. ``options`` are the ``DatasetConfig.options`` in force. ``known_sha256``: published checksums
+    by the end of a file's path (``100.dat``, ``3/WELL-1.parquet``), checked on every origin but miniatures.
+    ``text_files``: patterns of files whose line ends may have been changed on the way and still count as the
+    published ones.
     """
 
     name: str
@@ -79,11 +57,11 @@ class Source:
     rule: RuleName
     labels: LabelMap
     curation: Curation
-    config: DatasetConfig
+    config: DatasetConfig[Any]
     unit: str
     row_unit: str
-    locate: Callable[[FileSet, Mapping[str, object]], Located]
-    read: Callable[[FileSet, Located, Mapping[str, object]], Iterator[Recording]]
+    locate: Callable[[FileSet, Any], Located]
+    read: Callable[[FileSet, Located, Any], Iterator[Recording]]
     remote: tuple[RemoteFile, ...] = ()
     manual: str = ""
     download_bytes: int | None = None
@@ -96,11 +74,3 @@ class Source:
     traps: tuple[str, ...] = ()
     own_choice: str = ""
     checksum_note: str = ""
-
-    @property
-    def onset_codes(self) -> dict[str, str]:
-        """Codes that share a class with another code, by class: what is merged before labelling."""
-        by_class: dict[str, list[str]] = {}
-        for code, label in self.labels.classes.items():
-            by_class.setdefault(label, []).append(code)
-        return {c: label for label, codes in by_class.items() if len(codes) > 1 for c in codes}

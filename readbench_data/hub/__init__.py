@@ -1,4 +1,4 @@
-"""Publishing and fetching releases: the Hugging Face Hub, folders and S3-compatible stores, all with one versioning.
+"""Publishes and pulls releases: on the Hugging Face Hub, in folders and in S3-compatible stores, versioned alike.
 
-A version is visible whole or not at all, and once there it never changes.
+A version is either complete or invisible, and a published version never changes.
 """

@@ -1,4 +1,4 @@
-"""Where a release is published, and under which name: targets, tags and their order."""
+"""Targets and tags: parses where a release is published and under which version, and orders the versions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SEMANTIC = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Z
 _ENDPOINT = re.compile(r"https?://[^\s/?#]+(?:/\S*)?")
 _PASSWORD = re.compile(r"([\w+.-]+)://[^/?#@]*:[^/?#]*@")
 _PASSWORD_WITH_SLASH = re.compile(r"([\w+.-]+)://[^/?#@:\[]+:(?!\d*(?:[/?#]|$))[^@]*@")
-_TAKEN = frozenset({"main", "master", "HEAD", "refs"})
+_BRANCH_NAMES = frozenset({"main", "master", "HEAD", "refs"})
 
 
 @dataclass(frozen=True)
 class Target:
-    """``OWNER/NAME`` on the Hub, or a folder or fsspec URL that holds one folder a version."""
+    """``OWNER/NAME`` on the Hub, or a folder or fsspec URL that holds one folder per version."""
 
     name: str
     on_hub: bool
@@ -30,7 +30,9 @@ class Target:
 
 
 def parse_target(text: str) -> Target:
-    """A folder if it exists, starts with ``.`` or ``/``, or is a URL; else ``OWNER/NAME``. Raises ``UsageError``."""
+    """Return the target that a text names: a folder if it exists, starts with ``.`` or ``/``, or is a URL; else
+    ``OWNER/NAME`` on the Hub. Raises ``UsageError`` for anything else.
+    """
     if not text.strip():
         raise UsageError("the target is empty: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
     refuse_password(text, _PASSWORD, _PASSWORD_WITH_SLASH)
@@ -39,12 +41,12 @@ def parse_target(text: str) -> Target:
     if text.startswith((".", "/", "~")) or Path(text).is_dir():
         return Target(str(Path(text).expanduser().absolute()), on_hub=False)
     if not _REPOSITORY.fullmatch(text):
-        raise UsageError(f"{text!r} is no target: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
+        raise UsageError(f"{text!r} is not a target: give OWNER/NAME for the Hub, a folder such as ./out, or a URL")
     return Target(text, on_hub=True)
 
 
 def parse_reference(text: str) -> tuple[Target, str]:
-    """``TARGET@TAG`` of a published release. Raises ``UsageError``."""
+    """Return target and tag of a published release named ``TARGET@TAG``. Raises ``UsageError``."""
     refuse_password(text)
     target, at, tag = text.rpartition("@")
     if not at or not target:
@@ -53,8 +55,9 @@ def parse_reference(text: str) -> tuple[Target, str]:
 
 
 def refuse_password(text: str, *forms: re.Pattern[str]) -> None:
-    """Raises ``UsageError`` for an address with a password in it, which receipts, names of folders and errors would
-    show. The error does not show it. ``forms``: how such an address is known, by default as RFC 3986 writes it.
+    """Raise ``UsageError`` if an address contains a password, because receipts, folder names and errors would show it.
+
+    The error message does not contain the password. ``forms``: patterns of such addresses, by default that of RFC 3986.
     """
     for form in forms or (_PASSWORD,):
         if found := form.search(text):
@@ -64,32 +67,34 @@ def refuse_password(text: str, *forms: re.Pattern[str]) -> None:
 
 
 def is_reference(text: str) -> bool:
-    """Whether a release is named as ``TARGET@TAG`` rather than as a folder or a version."""
+    """Return whether a release is named as ``TARGET@TAG`` rather than as a folder or a version."""
     return "@" in text and "/" in text and not Path(text).exists()
 
 
 def check_tag(tag: str) -> str:
-    """A tag that every target can bear. Raises ``UsageError``."""
+    """Return the tag if it is valid on every kind of target. Raises ``UsageError``."""
     if not _TAG.fullmatch(tag) or ".." in tag or tag.endswith((".", ".lock")):
-        raise UsageError(f"{tag!r} is no tag: use letters, digits, dots and dashes, such as 0.2.0")
-    if tag in _TAKEN:
-        raise UsageError(f"{tag!r} is the name of a branch, no tag: use a version such as 0.2.0")
+        raise UsageError(f"{tag!r} is not a tag: use letters, digits, dots and dashes, such as 0.2.0")
+    if tag in _BRANCH_NAMES:
+        raise UsageError(f"{tag!r} is the name of a branch, not a tag: use a version such as 0.2.0")
     return tag
 
 
 def require_endpoint(endpoint: str | None) -> None:
-    """Raises ``UsageError`` where the address of a service is none, or holds a password."""
+    """Raise ``UsageError`` if the address of a service is invalid or contains a password."""
     if endpoint is not None:
         refuse_password(endpoint, _PASSWORD, _PASSWORD_WITH_SLASH)
     if endpoint is not None and not _ENDPOINT.fullmatch(endpoint):
-        raise UsageError(f"--endpoint {endpoint!r} is no address: give one such as http://127.0.0.1:9000")
+        raise UsageError(f"--endpoint {endpoint!r} is not an address: give one such as http://127.0.0.1:9000")
 
 
 Order = tuple[int, int, int, int, tuple[tuple[int, int, str], ...]]
 
 
 def order(tag: str) -> Order | None:
-    """Precedence of a semantic version (semver.org 2.0.0, clause 11), with or without ``v``; None for other tags."""
+    """Return a sort key for a semantic version (semver.org 2.0.0, clause 11), with or without ``v``; None for other
+    tags.
+    """
     match = _SEMANTIC.fullmatch(tag)
     if match is None:
         return None
@@ -99,12 +104,12 @@ def order(tag: str) -> Order | None:
 
 
 def line(tag: str) -> str:
-    """What keeps versions apart that are never compared: lite releases (``-lite``) and full ones."""
+    """Return the release line, ``lite`` (tags that end in ``-lite``) or ``full``; versions are compared within one."""
     return "lite" if tag.endswith("-lite") else "full"
 
 
 def previous(tags: Iterable[str], tag: str) -> str | None:
-    """The newest version before ``tag`` of the same line (lite or full), or None."""
+    """Return the newest version before ``tag`` in the same release line (lite or full), or None."""
     here = order(tag)
     if here is None:
         return None

@@ -1,4 +1,4 @@
-"""What is new since the version before, in words for the card and the changelog."""
+"""Describes what changed since the previous version, for the card and the changelog."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from readbench_data.release.diff_report import DatasetDiff, ReleaseDiff
 STEPS = ("patch", "minor", "major")
 
 
-def told_changes(older: Path, newer: Path, before: str, tag: str) -> tuple[str, str | None]:
-    """Markdown on the difference of two releases, and a note where the version's step is smaller than they ask for.
+def describe_changes(older: Path, newer: Path, before: str, tag: str) -> tuple[str, str | None]:
+    """Return the changes between two releases as Markdown, and a note if the version step is too small for them.
 
-    Both are folders; ``before`` and ``tag`` their versions. Labels or windows changed ask for a major step, added
-    entries for a minor one, cards and metadata for a patch.
+    ``older`` and ``newer`` are release folders, ``before`` and ``tag`` their versions. Changed labels or windows need a
+    major step, added entries a minor step, changed cards or metadata a patch step.
     """
     found = diff_releases(older, newer)
     bump, made, note = found.proposed_bump() or "patch", step(before, tag), None
     if STEPS.index(made) < STEPS.index(bump):
-        asked = raised(before, bump)
-        note = f"since {before} the change is {bump}, and {tag} is only a {made} step: build it with --version {asked}"
-    return words(found), note
+        needed = next_version(before, bump)
+        note = f"since {before} the change is {bump}, and {tag} is only a {made} step: build it with --version {needed}"
+    return as_markdown(found), note
 
 
-def words(found: ReleaseDiff) -> str:
-    """The difference as a Markdown list: a line a dataset that differs, and what explains it."""
+def as_markdown(found: ReleaseDiff) -> str:
+    """Return the difference as a Markdown list: one line per dataset that differs, with its causes."""
     lines = [f"- {_dataset(d)}" for d in found.changed()]
     if found.causes:
         lines.append(f"- for all: {'; '.join(found.causes)}")
@@ -43,21 +43,21 @@ def _dataset(one: DatasetDiff) -> str:
     return f"{one.dataset}: {counts or 'no entry differs'}{because}"
 
 
-def raised(before: str, bump: str) -> str:
-    """The version after ``before`` by a ``major``, ``minor`` or ``patch`` step, of the same line (lite or full).
+def next_version(before: str, bump: str) -> str:
+    """Return the version one ``major``, ``minor`` or ``patch`` step after ``before``, in the same release line.
 
-    Raises ``ValueError`` for a tag that is no version.
+    Raises ``ValueError`` for a tag that is not a version.
     """
     found = order(before)
     if found is None:
-        raise ValueError(f"{before} is no version")
+        raise ValueError(f"{before} is not a version")
     old, keep = found[:3], 2 - STEPS.index(bump)
     parts = [*old[:keep], old[keep] + 1, *(0,) * (2 - keep)]
     return ".".join(map(str, parts)) + ("-lite" if line(before) == "lite" else "")
 
 
 def step(before: str, tag: str) -> str:
-    """Which part of the version was raised: ``major``, ``minor`` or ``patch``."""
+    """Return which part of the version increased: ``major``, ``minor`` or ``patch``."""
     old, new = order(before), order(tag)
     if old is None or new is None:
         return "major"

@@ -1,9 +1,10 @@
-"""Who publishes a version on an object store: a claim beside it, made only where there is none and kept until the end.
+"""Claims: on an object store, a claim file next to a version reserves it for one publisher until it is complete.
 
-Nothing can be renamed there, so two runs would write the same names. The claim holds the hash of what is being
-published: a run with other content is refused before it writes anything, one with the same content goes on where
-another stopped. It is looked at again before every file. Where a store cannot promise "only if there is none", the
-claim is read back, and the look before every file finds a rival that was as quick.
+Object stores cannot rename, so two concurrent runs would write the same names. The claim contains the hash of the
+content being published: a run with other content is refused before it writes anything, a run with the same content
+resumes where another one stopped. The claim is checked again before every file. If the store cannot create a file
+conditionally ("only if there is none"), the claim is read back after writing, and the check before each file detects a
+concurrent publisher.
 """
 
 from __future__ import annotations
@@ -11,56 +12,62 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.store.records import Record
 from readbench_data.store.store import Store, json_bytes
 
 
-def claim_at(tag: str) -> str:
-    """Path of the claim: hidden, and no file of the version itself."""
+class Claim(Record):
+    """The hash of the content that is being published, and since when. A damaged claim has neither."""
+
+    content: str | None = None
+    started: str = "an unknown time"
+
+
+def claim_path(tag: str) -> str:
+    """Return the path of the claim: a hidden file outside the folder of the version."""
     return f".publishing-{tag}.claim"
 
 
 def claim(target: Store, tag: str, content: str) -> None:
-    """Claim ``tag`` for the content of this hash. Raises ``ReadbenchError`` where another content holds it."""
-    if _holder(target, tag) is None:
-        record = json_bytes({"content": content, "started": datetime.now(UTC).isoformat(timespec="seconds")})
-        with suppress(FileExistsError):  # a rival was quicker: whose it is, is looked at below
-            target.create(claim_at(tag), record)
+    """Claim ``tag`` for the content with this hash. Raises ``ReadbenchError`` if it is claimed for other content."""
+    if _read_claim(target, tag) is None:
+        record = Claim(content=content, started=datetime.now(UTC).isoformat(timespec="seconds"))
+        with suppress(FileExistsError):  # a concurrent publisher was faster; the check below reads its content hash
+            target.create(claim_path(tag), json_bytes(record.to_json()))
     if not holds(target, tag, content):
-        raise taken(target, tag)
+        raise claim_conflict(target, tag)
 
 
 def holds(target: Store, tag: str, content: str) -> bool:
-    """Whether ``tag`` is still claimed for this content."""
-    held = _holder(target, tag)
-    return held is not None and held.get("content") == content
+    """Return whether ``tag`` is still claimed for this content."""
+    found = _read_claim(target, tag)
+    return found is not None and found.content == content
 
 
-def taken(target: Store, tag: str) -> ReadbenchError:
-    """What is said to the one who does not hold the claim."""
-    held, place = _holder(target, tag), f"{target.root}/{claim_at(tag)}"
-    if held is None:
+def claim_conflict(target: Store, tag: str) -> ReadbenchError:
+    """Return the error for a publisher that does not hold the claim."""
+    found, place = _read_claim(target, tag), f"{target.root}/{claim_path(tag)}"
+    if found is None:
         return ReadbenchError(f"{place} was removed while {tag} was being published: run the same command again")
     return ReadbenchError(
-        f"{target.root}/{tag} is being published with other content (since {held.get('started', 'an unknown time')}): "
-        f"let that run finish; if it was stopped and its content is given up, remove {place} and run this again"
+        f"{target.root}/{tag} is being published with other content (since {found.started}): "
+        f"let that run finish; if it was stopped and will not be resumed, remove {place} and run this command again"
     )
 
 
-def drop(target: Store, tag: str) -> None:
-    """Give the claim up: the version is there, and nobody writes it any more."""
-    target.fs.invalidate_cache()  # what others have written meanwhile counts
-    target.remove(claim_at(tag))
+def release_claim(target: Store, tag: str) -> None:
+    """Remove the claim of a version that is complete."""
+    target.fs.invalidate_cache()  # see what other processes have written
+    target.remove(claim_path(tag))
 
 
-def _holder(target: Store, tag: str) -> dict[str, Any] | None:
+def _read_claim(target: Store, tag: str) -> Claim | None:
     target.fs.invalidate_cache()
     try:
-        found = json.loads(target.read_bytes(claim_at(tag)))
+        return Claim.parse(json.loads(target.read_bytes(claim_path(tag))))
     except FileNotFoundError:
         return None
     except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        return Claim()

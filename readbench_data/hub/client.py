@@ -1,6 +1,7 @@
-"""What this project asks of the Hub: refs, trees, commits, tags, files. One method is one question or one change.
+"""Client of one Hub repository: refs, trees, commits, tags and files; each method makes one query or one change.
 
-The token is the client's own: HF_TOKEN or ``hf auth login``. It is never kept here, printed or put in an error.
+The token is the one the ``huggingface_hub`` client finds: HF_TOKEN or that of ``hf auth login``. It is never stored,
+printed or included in an error.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.hub.patience import scrub, status_of, told
+from readbench_data.hub.retry_policy import message_of, status_of
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi
@@ -25,8 +26,8 @@ BRANCH = "main"
 
 
 @dataclass(frozen=True)
-class RemoteFile:
-    """A file of a commit: ``sha256`` where it lies in large-file storage, the git blob id otherwise."""
+class CommittedFile:
+    """A file of a commit. ``sha256``: set for files in large-file storage (LFS); ``blob``: the git blob id."""
 
     bytes: int
     sha256: str | None
@@ -35,33 +36,33 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Refs:
-    """Head of the main branch and the tags of a repository."""
+    """The head of the main branch and the tags of a repository."""
 
     head: str
     tags: frozenset[str]
 
 
 class Hub:
-    """One dataset repository. ``endpoint``: another Hub than the public one."""
+    """One dataset repository. ``endpoint``: the address of a Hub other than the public one."""
 
     def __init__(self, repository: str, endpoint: str | None = None, api: HfApi | None = None) -> None:
         from huggingface_hub import HfApi, get_token
 
         if not all("!" <= c <= "~" for c in get_token() or ""):
             named = "HF_TOKEN" if os.environ.get("HF_TOKEN") else "the token of `hf auth login`"
-            raise UsageError(f"{named} holds a character that no token has: copy it again")
+            raise UsageError(f"{named} contains a character that is not allowed in a token: copy it again")
         self.repository = repository
         self.api = api or HfApi(endpoint=endpoint, library_name="readbench-data")
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be said: the token in force."""
+        """The tokens in use, which must never appear in a message."""
         from huggingface_hub import get_token
 
         return tuple(t for t in (self.api.token, get_token()) if isinstance(t, str))
 
     def refs(self) -> Refs | None:
-        """Head and tags; None where there is no such repository (or none that this token may see)."""
+        """Return head and tags, or None if the repository does not exist or this token cannot see it."""
         from huggingface_hub.errors import RepositoryNotFoundError
 
         try:
@@ -72,37 +73,39 @@ class Hub:
             return None
         heads = {branch.name: branch.target_commit for branch in refs.branches}
         if BRANCH not in heads:
-            raise ReadbenchError(f"{self.repository} has no branch {BRANCH}: make a new repository for the releases")
+            raise ReadbenchError(f"{self.repository} has no branch {BRANCH}: create a new repository for the releases")
         return Refs(heads[BRANCH], frozenset(tag.name for tag in refs.tags))
 
     def is_private(self) -> bool:
+        """Return whether the repository is private."""
         return bool(self.api.repo_info(self.repository, repo_type=KIND).private)
 
-    def tree(self, revision: str) -> dict[str, RemoteFile]:
-        """Every file of a commit or tag."""
+    def tree(self, revision: str) -> dict[str, CommittedFile]:
+        """Return every file of a commit or tag, by path."""
         from huggingface_hub.hf_api import RepoFile
 
         entries = self.api.list_repo_tree(self.repository, repo_type=KIND, revision=revision, recursive=True)
         return {
-            e.path: RemoteFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
+            e.path: CommittedFile(e.size, e.lfs.sha256 if e.lfs else None, e.blob_id)
             for e in entries
             if isinstance(e, RepoFile)
         }
 
     def commit_id(self, revision: str) -> str:
-        """The commit that a tag points to."""
+        """Return the commit that a tag points to."""
         return str(self.api.repo_info(self.repository, repo_type=KIND, revision=revision).sha)
 
     def find_commit(self, title: str) -> str | None:
-        """The newest commit of the main branch with this title, or None."""
+        """Return the newest commit of the main branch with this title, or None."""
         commits = self.api.list_repo_commits(self.repository, repo_type=KIND, revision=BRANCH)
         return next((c.commit_id for c in commits if c.title == title), None)
 
     def create(self, private: bool) -> None:
+        """Create the repository if it does not exist."""
         self.api.create_repo(self.repository, repo_type=KIND, private=private, exist_ok=True)
 
     def commit(self, parent: str, title: str, description: str, add: Mapping[str, Path], delete: Sequence[str]) -> str:
-        """One commit on top of ``parent``, refused (412) where something else has become the head; its id."""
+        """Commit on top of ``parent`` and return the commit id. The Hub answers 412 if ``parent`` is not the head."""
         from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete
 
         operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [
@@ -121,12 +124,13 @@ class Hub:
         return str(made.oid)
 
     def tag(self, name: str, commit: str, message: str) -> None:
+        """Create a tag on a commit."""
         self.api.create_tag(self.repository, tag=name, revision=commit, tag_message=message, repo_type=KIND)
 
     def fetch(self, revision: str, paths: Sequence[str], folder: Path) -> None:
-        """Download files of a commit into a folder; what is already there whole is not fetched again.
+        """Download files of a commit into a folder; files that are already complete there are not downloaded again.
 
-        An answer that never came is a ``ConnectionError``.
+        Raises ``ConnectionError`` if the Hub did not answer.
         """
         from huggingface_hub.errors import LocalEntryNotFoundError
 
@@ -135,32 +139,31 @@ class Hub:
                 self.repository, repo_type=KIND, revision=revision, local_dir=folder, allow_patterns=list(paths)
             )
         except LocalEntryNotFoundError as error:
-            raise ConnectionError(told(error, self.secrets)) from error
+            raise ConnectionError(message_of(error, self.secrets)) from error
 
-    def refused(self, error: Exception, doing: str) -> ReadbenchError:
-        """The error of a person who must do something: who may not, what is not there, or what the Hub said."""
+    def explained(self, error: Exception, action: str) -> ReadbenchError:
+        """Map a Hub error to a ``ReadbenchError`` with actionable advice: no permission, not found, disk full, or the
+        Hub's own message.
+        """
         from huggingface_hub.errors import OfflineModeIsEnabled
 
         status = status_of(error)
         if isinstance(error, OfflineModeIsEnabled):
             return ReadbenchError(
-                f"{self.repository}: the Hub's client is offline (HF_HUB_OFFLINE): unset it for {doing}"
+                f"{self.repository}: the Hub's client is offline (HF_HUB_OFFLINE): unset it for {action}"
             )
         if status in (401, 403):
-            advice = "set HF_TOKEN or run `hf auth login` with a token that may write there"
-            return ReadbenchError(f"{self.repository}: {doing} is not allowed ({status}): {advice}")
+            advice = "set HF_TOKEN or run `hf auth login` with a token that has write access there"
+            return ReadbenchError(f"{self.repository}: {action} is not allowed ({status}): {advice}")
         if isinstance(error, OSError) and error.errno == errno.ENOSPC:
             where = f"{error.filename2 or error.filename}: " if error.filename else ""
             return ReadbenchError(f"{where}no space left on the device: free some and run the same command again")
-        return ReadbenchError(f"{self.repository}: {doing} failed ({told(error, self.secrets)})")
-
-    def said(self, text: str) -> str:
-        return scrub(text, self.secrets)
+        return ReadbenchError(f"{self.repository}: {action} failed ({message_of(error, self.secrets)})")
 
 
 @contextmanager
 def quiet(bars: bool) -> Iterator[None]:
-    """The client's own log lines (they show signed URLs) are kept back, and its progress bars where not wanted."""
+    """Suppress the client's own log lines, which show signed URLs, and its progress bars unless ``bars`` is set."""
     from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
     log = logging.getLogger("huggingface_hub")

@@ -1,40 +1,41 @@
-"""The whole of ``readbench publish``: what may be published, what of it, where to, and the record of it."""
+"""The steps of ``readbench publish``: check the release, make its publishable view, send it, record a receipt."""
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub import folder as folders
 from readbench_data.hub.address import Target, check_tag, previous, require_endpoint
-from readbench_data.hub.attempts import patiently, silent
-from readbench_data.hub.changes import told_changes
+from readbench_data.hub.changes import describe_changes
 from readbench_data.hub.client import Hub, quiet
-from readbench_data.hub.patience import Patience
+from readbench_data.hub.existing_version import adopt_published
 from readbench_data.hub.publisher import Plan, Publisher
-from readbench_data.hub.pulling import to_compare
-from readbench_data.hub.standing import as_published
-from readbench_data.hub.stores import open_target, reached
+from readbench_data.hub.pulling import fetch_for_diff
+from readbench_data.hub.retries import Progress, no_report, with_retries
+from readbench_data.hub.retry_policy import RetryPolicy
+from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
-from readbench_data.release import layout
-from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.card import Published
-from readbench_data.release.verify import verify
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
+from readbench_data.release.receipts import Receipt, keep_receipt, receipts
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 
 MINIATURES = "--allow-miniatures"
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What is asked for. ``with_unlicensed``: datasets without a licence that are published all the same."""
+class PublishRequest:
+    """What to publish and where. ``with_unlicensed``: datasets without a licence that are published anyway."""
 
     release: Path
     target: Target
@@ -47,10 +48,11 @@ class Wish:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A view that is ready, and what is known of it before anything is sent."""
+    """A view that is ready to be sent. ``left_out``: datasets that are not in it, by reason; ``before``: the previous
+    version."""
 
     view: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     tag: str
     left_out: dict[str, str]
     before: str | None
@@ -59,7 +61,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Planned:
-    """A dry run: what publishing would do."""
+    """The result of a dry run: what publishing would do."""
 
     prepared: Prepared
     state: str
@@ -74,155 +76,145 @@ class Planned:
 
 @contextmanager
 def prepared(
-    wish: Wish,
+    request: PublishRequest,
     sources: Mapping[str, Source],
     data: Store,
     cache: Path,
-    patience: Patience | None = None,
-    say: Callable[[str], None] = silent,
+    policy: RetryPolicy | None = None,
+    report: Progress = no_report,
 ) -> Iterator[Prepared]:
-    """Everything before the first change at the target; the view is gone afterwards.
+    """Do everything before the first change at the target and yield the view, which is removed afterwards.
 
-    Raises ``ReadbenchError`` where the release may not be published.
+    Raises ``ReadbenchError`` with the reason if the release cannot be published.
     """
-    if wish.tag is not None:
-        check_tag(wish.tag)
-    require_endpoint(wish.endpoint)
-    if wish.private and not wish.target.on_hub:
-        raise UsageError(f"--private is for repositories of the Hub; who may read {wish.target} is set there")
-    if not wish.target.on_hub:
-        open_target(wish.target, wish.endpoint)
-    say("verifying the release")
-    manifest = require_publishable(wish, data)
-    left_out = withheld(manifest, sources, wish.with_unlicensed)
-    tag = check_tag(wish.tag or str(manifest["version"]))
+    if request.tag is not None:
+        check_tag(request.tag)
+    require_endpoint(request.endpoint)
+    if request.private and not request.target.on_hub:
+        raise UsageError(f"--private is for repositories of the Hub; who may read {request.target} is set there")
+    if not request.target.on_hub:
+        open_target(request.target, request.endpoint)
+    report("verifying the release")
+    manifest = require_publishable(request, data)
+    left_out = withheld(manifest, sources, request.with_unlicensed)
+    tag = check_tag(request.tag or manifest.version)
     with quiet(bars=False):
-        tags = known_tags(wish, patience, say)
+        tags = known_tags(request, policy, report)
     before = previous(tags, tag)
-    address = Published(wish.target.name if wish.target.on_hub else None, tag)
+    address = Published(request.target.name if request.target.on_hub else None, tag)
     with tempfile.TemporaryDirectory(prefix="readbench-view-") as temporary:
         view, notes = Path(temporary) / "bare", []
-        made = make_view(wish.release, view, sources, left_out, address)
+        made = make_view(request.release, view, sources, left_out, address)
         if tag in tags:
-            same = as_published(wish.target, tag, view, made, wish.endpoint, patience, say)
+            same = adopt_published(request.target, tag, view, made, request.endpoint, policy, report)
             if same is not None:
                 yield Prepared(view, same, tag, left_out, before)
                 return
         if before is not None:
-            older = to_compare(wish.target, before, cache, wish.endpoint, patience, say)
-            words, note = told_changes(older, view, before, tag)
+            older = fetch_for_diff(request.target, before, cache, request.endpoint, policy, report)
+            summary, note = describe_changes(older, view, before, tag)
             notes = [note] if note else []
             log = older / CHANGELOG
-            changes = Changes(before, words, log.read_text(encoding="utf-8") if log.is_file() else "")
+            changes = Changes(before, summary, log.read_text(encoding="utf-8") if log.is_file() else "")
             view = Path(temporary) / "view"
-            made = make_view(wish.release, view, sources, left_out, address, changes)
-        report = verify(Store(str(view)))
-        if not report.ok:
-            raise ReadbenchError(f"what would be published is not sound ({report.problems[0]}): please report it")
+            made = make_view(request.release, view, sources, left_out, address, changes)
+        verified = verify_release(Store(str(view)))
+        if not verified.ok:
+            raise ReadbenchError(f"the view to publish does not verify ({verified.problems[0]}): please report it")
         yield Prepared(view, made, tag, left_out, before, tuple(notes))
 
 
-def require_publishable(wish: Wish, data: Store) -> dict[str, Any]:
-    """The manifest of a release that may be published. Raises ``ReadbenchError`` with what stands against it."""
-    report = verify(Store(str(wish.release.absolute())))
-    if not report.ok:
-        more = f" ({len(report.problems) - 1} more)" if len(report.problems) > 1 else ""
+def require_publishable(request: PublishRequest, data: Store) -> Manifest:
+    """Return the manifest of the release. Raises ``ReadbenchError`` with the reason it may not be published."""
+    verified = verify_release(Store(str(request.release.absolute())))
+    if not verified.ok:
+        more = f" ({len(verified.problems) - 1} more)" if len(verified.problems) > 1 else ""
         raise ReadbenchError(
-            f"{wish.release}: {report.problems[0]}{more}: build it again; "
+            f"{request.release}: {verified.problems[0]}{more}: build it again; "
             "only a release that `readbench verify` accepts is published"
         )
-    manifest: dict[str, Any] = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    failed = {n: d.get("reason") for n, d in manifest["datasets"].items() if d["status"] == "failed"}
+    manifest = read_manifest(request.release)
+    failed = {n: d.reason for n, d in manifest.datasets.items() if d.status == LaneStatus.FAILED}
     if failed:
         name = min(failed)
         raise ReadbenchError(f"{name} failed ({failed[name]}): a release with a failed dataset is not published")
-    small = sorted(n for n, d in manifest["datasets"].items() if d.get("origin") == "miniature")
-    if small and wish.target.on_hub and not wish.allow_miniatures:
+    small = sorted(n for n, d in manifest.datasets.items() if d.origin == OriginKind.MINIATURE)
+    if small and request.target.on_hub and not request.allow_miniatures:
         raise ReadbenchError(
-            f"{', '.join(small)} are miniatures, which are no READ-Bench data: build from original files, or publish "
-            f"the preview with {MINIATURES}"
+            f"{', '.join(small)} are miniatures, not READ-Bench data: build from original files, or publish the "
+            f"preview with {MINIATURES}"
         )
-    receipt = receipts(data).get(manifest["version"])
-    if receipt is not None and receipt["content"] != release_content(manifest):
+    receipt = receipts(data).get(manifest.version)
+    if receipt is not None and receipt.content != manifest.content:
         raise ReadbenchError(
-            f"version {manifest['version']} is published ({receipt['target']}) with other content: a published version "
+            f"version {manifest.version} is published ({receipt.target}) with other content: a published version "
             "is never rewritten; build another with --version"
         )
     return manifest
 
 
-def known_tags(wish: Wish, patience: Patience | None = None, say: Callable[[str], None] = silent) -> Sequence[str]:
-    """Versions that the target has."""
-    if not wish.target.on_hub:
-        store = open_target(wish.target, wish.endpoint)
-        with reached(store, "looking for versions"):
+def known_tags(
+    request: PublishRequest, policy: RetryPolicy | None = None, report: Progress = no_report
+) -> Sequence[str]:
+    """Return the versions that the target has."""
+    if not request.target.on_hub:
+        store = open_target(request.target, request.endpoint)
+        with target_errors(store, "listing versions"):
             return folders.tags(store)
-    hub = Hub(wish.target.name, wish.endpoint)
-    refs = patiently(hub, hub.refs, patience, say, "looking for versions")
+    hub = Hub(request.target.name, request.endpoint)
+    refs = with_retries(hub, hub.refs, policy, report, "listing versions")
     return sorted(refs.tags) if refs else []
 
 
-def plan(wish: Wish, ready: Prepared, patience: Patience | None = None, say: Callable[[str], None] = silent) -> Planned:
-    """What ``publish`` would do; nothing is changed."""
-    if wish.target.on_hub:
+def plan(
+    request: PublishRequest,
+    ready: Prepared,
+    policy: RetryPolicy | None = None,
+    report: Progress = no_report,
+) -> Planned:
+    """Return what ``publish`` would do; nothing is changed."""
+    if request.target.on_hub:
         with quiet(bars=False):
             found: Plan = Publisher(
-                Hub(wish.target.name, wish.endpoint), ready.view, ready.tag, wish.private, patience, say
+                Hub(request.target.name, request.endpoint), ready.view, ready.tag, request.private, policy, report
             ).plan()
         sizes = {path: file.bytes for path, file in found.add.items()}
         return Planned(ready, found.state, sizes, found.unchanged, found.delete)
-    store = open_target(wish.target, wish.endpoint)
-    with reached(store, "looking for files"):
+    store = open_target(request.target, request.endpoint)
+    with target_errors(store, "listing files"):
         there = folders.plan_folder(store, ready.view, ready.tag)
     return Planned(ready, "published" if there.done else "copy", there.add, there.unchanged)
 
 
 def publish(
-    wish: Wish,
+    request: PublishRequest,
     ready: Prepared,
     data: Store,
-    patience: Patience | None = None,
-    say: Callable[[str], None] = silent,
+    policy: RetryPolicy | None = None,
+    report: Progress = no_report,
     bars: bool = False,
-) -> dict[str, Any]:
-    """Publish a prepared view and keep the receipt in the data root; the receipt, with ``unchanged``."""
+) -> tuple[Receipt, bool]:
+    """Publish a prepared view and store the receipt in the data root. Returns the receipt and whether the version was
+    already there.
+    """
     commit = None
-    if wish.target.on_hub:
+    if request.target.on_hub:
         with quiet(bars):
-            hub = Hub(wish.target.name, wish.endpoint)
-            outcome = Publisher(hub, ready.view, ready.tag, wish.private, patience, say).publish()
+            hub = Hub(request.target.name, request.endpoint)
+            outcome = Publisher(hub, ready.view, ready.tag, request.private, policy, report).publish()
         commit, unchanged = outcome.commit, outcome.unchanged
     else:
-        store = open_target(wish.target, wish.endpoint)
-        with reached(store, "publishing"):
-            unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, say)
-    release = json.loads((wish.release / layout.MANIFEST).read_text(encoding="utf-8"))
-    receipt = {
-        "version": release["version"],
-        "target": f"{wish.target.name}@{ready.tag}",
-        "commit": commit,
-        "content": release_content(release),
-        "published_content": release_content(ready.manifest),
-        "left_out": sorted(ready.left_out),
-    }
+        store = open_target(request.target, request.endpoint)
+        with target_errors(store, "publishing"):
+            unchanged = folders.publish_folder(store, ready.view, ready.tag, ready.before, report)
+    release = read_manifest(request.release)
+    receipt = Receipt(
+        version=release.version,
+        target=f"{request.target.name}@{ready.tag}",
+        commit=commit,
+        content=release.content,
+        published_content=ready.manifest.content,
+        left_out=tuple(sorted(ready.left_out)),
+    )
     keep_receipt(data, receipt)
-    return {**receipt, "unchanged": unchanged}
-
-
-def receipts(data: Store) -> dict[str, Any]:
-    """Receipts of what was published from this data root, by version."""
-    kept: dict[str, Any] = data.read_json(RECEIPTS) if data.exists(RECEIPTS) else {}
-    return kept
-
-
-def keep_receipt(data: Store, receipt: dict[str, Any]) -> None:
-    """Make a version final: builds with other content are refused from now on. Further targets are listed beside."""
-    kept = receipts(data)
-    first = kept.get(receipt["version"])
-    if first is None:
-        kept[receipt["version"]] = receipt
-    elif receipt["target"] not in (first["target"], *first.get("also", [])):
-        kept[receipt["version"]] = {**first, "also": [*first.get("also", []), receipt["target"]]}
-    else:
-        return
-    data.write_json(RECEIPTS, kept)
+    return receipt, unchanged

@@ -1,30 +1,30 @@
-"""One commit, then one tag: how a finished folder becomes a version on the Hub that nobody ever sees half.
+"""Publishes a finished folder as a version on the Hub with one commit and one tag, so no partial version is visible.
 
-The publisher is a loop of *look* and *do*. It looks at the repository, finds what is the next thing to do (create
-it, commit, tag, nothing), does it, and looks again. An answer that was lost, a crash or a rival's commit need no
-treatment of their own: the next look sees what landed. A commit is bound to the head that was looked at
-(``parent_commit``), so that it cannot land twice.
+The publisher is a loop of *inspect* and *act*. It inspects the repository, derives the next step (create it, commit,
+tag, nothing), performs it, and inspects again. A lost answer, a crash or a concurrent commit therefore needs no special
+case: the next inspection finds what was applied. A commit names the head it was derived from (``parent_commit``), so it
+cannot be applied twice.
 
-A commit is known again by its title, which holds the hash of the content. Files that no release put into the
-repository are left alone; files of the version before that are no longer part of it are deleted.
+A commit is recognised by its title, which contains the hash of the content. Files that were not published by a release
+are left alone; files of the previous version that are no longer part of the release are deleted.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.hub.attempts import patiently, silent
-from readbench_data.hub.client import Hub, RemoteFile
-from readbench_data.hub.patience import Patience
+from readbench_data.hub.client import CommittedFile, Hub
+from readbench_data.hub.retries import Progress, no_report, with_retries
+from readbench_data.hub.retry_policy import RetryPolicy
 from readbench_data.release import layout
-from readbench_data.release.build import release_content
+from readbench_data.release.manifest import Manifest
+from readbench_data.release.reading import read_manifest
 
 T = TypeVar("T")
 
@@ -37,24 +37,22 @@ class LocalFile:
     bytes: int
     sha256: str
 
-    def same_as(self, remote: RemoteFile | None) -> bool:
-        """Whether the repository holds these bytes under this name already."""
+    def same_as(self, remote: CommittedFile | None) -> bool:
+        """Return whether the repository already has these bytes at this path."""
         if remote is None or remote.bytes != self.bytes:
             return False
         return remote.sha256 == self.sha256 if remote.sha256 else remote.blob == git_blob(self.path)
 
 
 def git_blob(path: Path) -> str:
-    """Id that git gives a file's content. Only asked of small files: large ones lie in large-file storage."""
+    """Return the git blob id of a file's content. Used for small files only; large ones are in large-file storage."""
     data = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def local_files(folder: Path, manifest: dict[str, Any]) -> dict[str, LocalFile]:
-    """Everything a release consists of, its manifest included, by path in the repository."""
-    files = {
-        path: LocalFile(folder / path, stated["bytes"], stated["sha256"]) for path, stated in manifest["files"].items()
-    }
+def local_files(folder: Path, manifest: Manifest) -> dict[str, LocalFile]:
+    """Return every file of a release, including its manifest, by path in the repository."""
+    files = {path: LocalFile(folder / path, stated.bytes, stated.sha256) for path, stated in manifest.files.items()}
     own = (folder / layout.MANIFEST).read_bytes()
     files[layout.MANIFEST] = LocalFile(folder / layout.MANIFEST, len(own), hashlib.sha256(own).hexdigest())
     return files
@@ -62,7 +60,7 @@ def local_files(folder: Path, manifest: dict[str, Any]) -> dict[str, LocalFile]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is still to be done. ``state``: ``published`` (nothing), ``tag``, ``commit`` or ``create``."""
+    """The next step. ``state``: ``published`` (nothing to do), ``tag``, ``commit`` or ``create``."""
 
     state: str
     head: str | None = None
@@ -73,20 +71,20 @@ class Plan:
 
     @property
     def bytes(self) -> int:
-        """Bytes of the files that would be sent (fewer travel where the Hub knows parts of them)."""
+        """Bytes of the files to send (fewer are transferred if the Hub already stores parts of them)."""
         return sum(file.bytes for file in self.add.values())
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """``commit``: what the tag points to. ``unchanged``: nothing had to be done."""
+class PublishResult:
+    """``commit``: the commit the tag points to. ``unchanged``: the version was already published."""
 
     commit: str
     unchanged: bool
 
 
 class Publisher:
-    """Brings one version of one folder to one repository."""
+    """Publishes one folder as one version in one repository."""
 
     def __init__(
         self,
@@ -94,54 +92,58 @@ class Publisher:
         folder: Path,
         tag: str,
         private: bool = False,
-        patience: Patience | None = None,
-        say: Callable[[str], None] = silent,
+        policy: RetryPolicy | None = None,
+        report: Progress = no_report,
     ) -> None:
-        self.hub, self.tag, self.private, self.say = hub, tag, private, say
-        self.patience = patience or Patience()
-        manifest = json.loads((folder / layout.MANIFEST).read_text(encoding="utf-8"))
+        self.hub, self.tag, self.private, self.report = hub, tag, private, report
+        self.policy = policy or RetryPolicy()
+        manifest = read_manifest(folder)
         self.files = local_files(folder, manifest)
-        self.content = release_content(manifest)
+        self.content = manifest.content
         self.title = f"Release {tag} ({self.content[:16]})"
 
     def plan(self) -> Plan:
-        """Look, without changing anything."""
-        return self._patiently(self._look)
+        """Return the next step without changing anything."""
+        return self._with_retries(self._inspect)
 
-    def publish(self) -> Outcome:
-        """Do what is to be done. Raises ``ReadbenchError``: refused, not allowed, or given up after many tries."""
-        worked = False
-        while self._patiently(self._step):
-            worked = True
-        return Outcome(self._patiently(lambda: self.hub.commit_id(self.tag)), unchanged=not worked)
+    def publish(self) -> PublishResult:
+        """Perform every step that is left. Raises ``ReadbenchError``: other content is published, no permission, or
+        given up after the maximum number of attempts.
+        """
+        changed = False
+        while self._with_retries(self._step):
+            changed = True
+        return PublishResult(self._with_retries(lambda: self.hub.commit_id(self.tag)), unchanged=not changed)
 
     def _step(self) -> bool:
-        """Look and do the next thing; False where nothing is left to do."""
-        plan = self._look()
+        """Inspect and perform the next step; return False if nothing is left to do."""
+        plan = self._inspect()
         if plan.state == "published":
             return False
         if plan.state == "create":
-            self.say(f"creating {self.hub.repository}")
+            self.report(f"creating {self.hub.repository}")
             self.hub.create(self.private)
         elif plan.state == "commit":
             assert plan.head is not None
-            self.say(f"uploading {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are there already")
+            self.report(
+                f"uploading {len(plan.add)} files ({plan.bytes / 1e6:.1f} MB), {plan.unchanged} are already there"
+            )
             added = {path: file.path for path, file in plan.add.items()}
-            words = f"READ-Bench release {self.tag}. Content {self.content}."
-            self.hub.commit(plan.head, self.title, words, added, plan.delete)
+            description = f"READ-Bench release {self.tag}. Content {self.content}."
+            self.hub.commit(plan.head, self.title, description, added, plan.delete)
         else:
             assert plan.commit is not None
-            self.say(f"tagging {self.tag}")
+            self.report(f"tagging {self.tag}")
             self.hub.tag(self.tag, plan.commit, f"READ-Bench release {self.tag}")
         return True
 
-    def _look(self) -> Plan:
+    def _inspect(self) -> Plan:
         refs = self.hub.refs()
         if refs is None:
             return Plan("create", add=dict(self.files))
         if self.private and not self.hub.is_private():
             raise ReadbenchError(
-                f"{self.hub.repository} is public: make it private there first, or leave --private out"
+                f"{self.hub.repository} is public: make it private on the Hub first, or omit --private"
             )
         if self.tag in refs.tags:
             changed = self._missing(self.hub.tree(self.tag))
@@ -161,24 +163,24 @@ class Publisher:
             return Plan("tag", refs.head, refs.head, unchanged=len(self.files))
         return Plan("commit", refs.head, None, add, delete, len(self.files) - len(add))
 
-    def _missing(self, tree: dict[str, RemoteFile]) -> dict[str, LocalFile]:
+    def _missing(self, tree: dict[str, CommittedFile]) -> dict[str, LocalFile]:
         return {path: file for path, file in self.files.items() if not file.same_as(tree.get(path))}
 
-    def _outdated(self, head: str, tree: dict[str, RemoteFile]) -> tuple[str, ...]:
-        """Files of the release at the head that this one does not hold."""
-        strangers = sorted(set(tree) - set(self.files) - {".gitattributes"})
-        if not strangers or layout.MANIFEST not in tree:
+    def _outdated(self, head: str, tree: dict[str, CommittedFile]) -> tuple[str, ...]:
+        """Return the files of the release at the head that this release does not contain."""
+        others = sorted(set(tree) - set(self.files) - {".gitattributes"})
+        if not others or layout.MANIFEST not in tree:
             return ()
         with tempfile.TemporaryDirectory(prefix="readbench-head-") as folder:
             self.hub.fetch(head, [layout.MANIFEST], Path(folder))
             try:
-                listed = json.loads((Path(folder) / layout.MANIFEST).read_text(encoding="utf-8"))["files"]
-            except (ValueError, KeyError, TypeError):
-                return ()  # a manifest that is not ours lists nothing of ours
-        return tuple(path for path in strangers if path in listed)
+                listed = read_manifest(Path(folder)).files
+            except ReadbenchError:
+                return ()  # not a manifest of a release: none of its files are ours to delete
+        return tuple(path for path in others if path in listed)
 
-    def _patiently(self, act: Callable[[], T]) -> T:
-        return patiently(self.hub, act, self.patience, self.say, "publishing")
+    def _with_retries(self, act: Callable[[], T]) -> T:
+        return with_retries(self.hub, act, self.policy, self.report, "publishing")
 
 
 def _some(paths: list[str]) -> str:

@@ -1,7 +1,7 @@
 """The stages of one dataset's lane: raw, recordings, windows, benchmark.
 
-Each stage has a key made of its inputs, settings and code version; where that key is done it does no work.
-A stage reads and writes only through the store. What a stage returns is the record it keeps in ``done.json``.
+Each stage has a key: the hash of its inputs, settings and code version. A stage whose key is already complete is
+skipped. A stage reads and writes only through the store and returns the record that it writes to ``done.json``.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from readbench_data.lane.base import (
     Gate,
     Lane,
     Progress,
-    Record,
+    require,
 )
 from readbench_data.lane.stage_benchmark import benchmark
 from readbench_data.lane.stage_raw import raw
 from readbench_data.lane.stage_recordings import recordings
 from readbench_data.lane.stage_windows import load_index, windows
+from readbench_data.release.lane_records import BenchmarkRecord
 
 __all__ = [
     "CHANNELS",
@@ -35,18 +36,18 @@ __all__ = [
     "Gate",
     "Lane",
     "Progress",
-    "Record",
     "benchmark",
     "load_index",
     "raw",
     "recordings",
-    "run",
+    "require",
+    "run_lane",
     "windows",
 ]
 
 
-def run(lane: Lane) -> Record:
-    """All stages of a lane, without gates; for tests and scripts (the pipeline runs them as assets)."""
+def run_lane(lane: Lane) -> BenchmarkRecord:
+    """Run all stages of a lane without gates; for tests and scripts (the pipeline runs them as assets)."""
     raw(lane)
     recordings(lane)
     windows(lane)

@@ -1,10 +1,10 @@
-"""A lane, and what all its stages share: keys, finished results, and the gate before a result counts."""
+"""A lane and what its stages share: keys, finished results, and the gate that checks a result before promotion."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -12,17 +12,21 @@ import pyarrow as pa
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.dataset.files import FileSet
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError
+from readbench_data.release.lane_records import CheckResult, LaneState
 from readbench_data.store.code_version import code_version
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.labeling import Rule
 
 Progress = Callable[[str], None]
-Record = dict[str, Any]
-Checks = list[Record]
+Checks = list[CheckResult]
 Gate = Callable[[pa.Table], Checks]
 AuditGate = Callable[[pl.DataFrame], Checks]
-"""A gate looks at a stage's result before it is promoted: it returns what it saw, or raises."""
+"""A gate checks a stage's result before it is promoted: it returns the outcomes of its checks, or raises."""
+
+R = TypeVar("R", bound=StageRecord)
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
@@ -32,15 +36,15 @@ INDEX = "index.parquet"
 
 
 def quiet(_: str) -> None:
-    """Progress that nobody reads."""
+    """Discard a line of progress."""
 
 
 @dataclass(frozen=True)
 class Lane:
-    """One dataset's way through the stages.
+    """One dataset with its original files, settings and store, on which the stages run.
 
-    ``files`` the original files; ``config`` the settings shared by all datasets; ``verify`` whether published
-    checksums must hold; ``pool`` whether every kept window is written beside the drawn ones.
+    ``files``: the original files. ``config``: the settings shared by all datasets. ``verify``: whether published
+    checksums must match. ``pool``: whether every retained window is written in addition to the selected ones.
     """
 
     source: Source
@@ -68,31 +72,36 @@ class Lane:
     def stage(self, name: str) -> Stage:
         return Stage(self.store, self.name, name)
 
+    def state(self) -> LaneState:
+        """The state of the lane once all its stages are finished."""
+        keys = {name: require(self, name, StageRecord).key for name in STAGES}
+        return LaneState(status=LaneStatus.OK, reason=None, **keys)
+
     def version(self, stage: str) -> str:
-        """Code version of a stage: the source's module, the stage's, and what they import."""
+        """Return the code version of a stage: a hash of the source's module, the stage's module and their imports."""
         return code_version(self.module, f"readbench_data.lane.stage_{stage}")
 
 
-def require(lane: Lane, name: str) -> Record:
-    """The current result of an earlier stage."""
-    record = lane.stage(name).current()
+def require(lane: Lane, name: str, kind: type[R]) -> R:
+    """Return the current record of an earlier stage. Raises ``ReadbenchError`` if it is not built."""
+    record = lane.stage(name).current(kind)
     if record is None:
         raise ReadbenchError(f"{lane.name}: {name} is not built yet: run `readbench build --dataset {lane.name}`")
     return record
 
 
-def staged(lane: Lane, name: str, key: str, work: Callable[[str], Record]) -> Record:
-    """Do a stage's work unless its key is done; what it writes counts only once ``done.json`` is there."""
+def staged(lane: Lane, name: str, key: str, kind: type[R], work: Callable[[str], R]) -> R:
+    """Run a stage unless its key is already complete; a result becomes current only after ``done.json`` is written."""
     stage = lane.stage(name)
-    if (done := stage.done(key)) is not None:
+    if (done := stage.done(key, kind)) is not None:
         stage.point(key)
-        return {**done, "reused": True}
+        return done.changed(reused=True)
     place = stage.place(key)
     lane.store.remove(place)
-    return {**stage.finish(key, work(place)), "reused": False}
+    return stage.finish(key, work(place))
 
 
 def histogram(column: pl.Series) -> dict[str, int]:
-    """How often each value occurs, by value; null left out."""
+    """Return how often each value occurs, sorted by value, without nulls."""
     counts = column.drop_nulls().value_counts().sort(column.name)
     return dict(counts.iter_rows())

@@ -1,28 +1,30 @@
-"""A release built again from original files, and compared byte for byte."""
+"""Rebuilds a release from its manifest and the original files, and compares it byte for byte."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
-from readbench_data.lane import STAGES, Lane, run
-from readbench_data.release import layout
-from readbench_data.release.build import build_release, set_lane_status
+from readbench_data.dataset.status import LaneStatus
+from readbench_data.lane import Lane, run_lane
+from readbench_data.release.build import build_release
+from readbench_data.release.lane_records import LaneState, set_lane_state
+from readbench_data.release.manifest import BuiltDataset, Manifest
+from readbench_data.release.reading import read_manifest
 from readbench_data.store.store import Store
 
-MakeLane = Callable[[str, str, BenchmarkConfig, bool], Lane]
+MakeLane = Callable[[str, OriginKind, BenchmarkConfig, bool], Lane]
 """(dataset, origin, settings, whether with the pool) -> its lane on an empty data root."""
 
 
 @dataclass
 class Rebuilt:
-    """What differs: ``bytes`` paths whose bytes differ, ``content`` those of them whose logical content differs too
-    or that are in one only. ``note``: why they may differ."""
+    """The differences. ``bytes``: paths whose bytes differ; ``content``: those whose logical content differs too, or
+    that exist on one side only. ``note``: a possible reason."""
 
     files: int
     bytes: list[str] = field(default_factory=list)
@@ -42,47 +44,43 @@ def rebuild(
     code: str,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Rebuilt:
-    """Build the release in folder ``release`` again in the empty data root ``store``, with its own settings.
+    """Rebuild the release in folder ``release`` in the empty data root ``store``, with the settings of its manifest.
 
-    ``make_lane`` raises ``NoData`` where original files cannot be had.
+    ``make_lane`` raises ``NoData`` if original files are not available.
     """
-    stated = json.loads((release / layout.MANIFEST).read_text(encoding="utf-8"))
-    pooled = any("/pool/" in path for path in stated["files"])
-    for name, dataset in stated["datasets"].items():
-        if dataset["status"] == "ok":
-            progress(f"building {name} again")
-            lane = make_lane(name, dataset["origin"], _settings(name, dataset), pooled)
-            run(lane)
-            keys = {stage: (lane.stage(stage).current() or {})["key"] for stage in STAGES}
-            set_lane_status(store, name, {"status": "ok", "reason": None, **keys})
-        elif dataset["status"] != "not_selected":
-            set_lane_status(store, name, {"status": dataset["status"], "reason": dataset["reason"]})
-    config = BenchmarkConfig(**{**stated["config"], "pollution": tuple(stated["config"]["pollution"])})
-    made = build_release(store, dict(sources), stated["version"], config, code)
+    stated = read_manifest(release)
+    pooled = any("/pool/" in path for path in stated.files)
+    for name, dataset in stated.datasets.items():
+        if isinstance(dataset, BuiltDataset):
+            progress(f"rebuilding {name}")
+            lane = make_lane(name, dataset.origin, _settings(name, dataset), pooled)
+            run_lane(lane)
+            set_lane_state(store, name, lane.state())
+        elif dataset.status != LaneStatus.NOT_SELECTED:
+            set_lane_state(store, name, LaneState(status=dataset.status, reason=dataset.reason))
+    config = BenchmarkConfig.from_json(stated.config)
+    made = build_release(store, dict(sources), stated.version, config, code)
     return _compare(stated, made, code)
 
 
-def _settings(name: str, dataset: Mapping[str, Any]) -> BenchmarkConfig:
-    """The settings a dataset was built with, as the manifest records them."""
-    settings = dict(dataset["settings"])
-    options = settings.pop("options", {})
-    known = {f.name for f in fields(DatasetConfig)}
-    own = {k: v for k, v in settings.items() if k in known} | options
-    shared = {**dataset["config"], "pollution": tuple(dataset["config"]["pollution"])}
-    return BenchmarkConfig(**shared, datasets={name: own})
+def _settings(name: str, dataset: BuiltDataset) -> BenchmarkConfig:
+    """Return the settings a dataset was built with, as recorded in the manifest."""
+    settings = dataset.settings.to_json()
+    own = {k: v for k, v in settings.items() if k != "options"} | settings.get("options", {})
+    return BenchmarkConfig.from_json({**dataset.config.to_json(), "datasets": {name: own}})
 
 
-def _compare(stated: Mapping[str, Any], made: Mapping[str, Any], code: str) -> Rebuilt:
-    old, new = stated["files"], made["files"]
+def _compare(stated: Manifest, made: Manifest, code: str) -> Rebuilt:
+    old, new = stated.files, made.files
     found = Rebuilt(len(old))
     for path in sorted({*old, *new}):
         if path not in old or path not in new:
             found.bytes.append(path)
             found.content.append(path)
-        elif old[path]["sha256"] != new[path]["sha256"]:
+        elif old[path].sha256 != new[path].sha256:
             found.bytes.append(path)
-            if old[path]["content_sha256"] != new[path]["content_sha256"]:
+            if old[path].content_sha256 != new[path].content_sha256:
                 found.content.append(path)
-    if stated["code_version"] != code:
-        found.note = "the release was gathered by another version of the code"
+    if stated.code_version != code:
+        found.note = "the release was built by another version of the code"
     return found

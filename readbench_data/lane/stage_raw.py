@@ -1,42 +1,43 @@
-"""Stage raw: the original files, found, hashed and checked."""
+"""Stage raw: finds, hashes and checks the original files."""
 
 from __future__ import annotations
 
-from readbench_data.dataset.files import Located
-from readbench_data.lane.base import Lane, Record
+from readbench_data.dataset.files import Located, OriginKind
+from readbench_data.lane.base import Lane
+from readbench_data.release.lane_records import InputFile, RawRecord
 from readbench_data.store.store import digest
 
 
-def raw(lane: Lane) -> Record:
-    """Find, hash and check the original files. Raises ``NoData`` where nothing usable is there."""
+def raw(lane: Lane) -> RawRecord:
+    """Find, hash and check the original files. Raises ``NoData`` if there are no usable files."""
     located = lane.source.locate(lane.files, lane.settings.options)
     lane.progress(f"checking {len(located.inputs)} files")
     hashes = lane.files.hash_all(located.inputs)
-    published = _published(lane, located) if lane.files.origin != "miniature" else {}
+    published = _published(lane, located) if lane.files.origin != OriginKind.MINIATURE else {}
     if lane.verify:
         for name, expected in published.items():
             text = any(name.endswith(p.lstrip("*")) for p in lane.source.text_files)
             lane.files.check(name, expected, text=text)
-    record = {
-        "origin": lane.files.origin,
-        "inputs": [
-            {"path": name, "sha256": hashes[name], "bytes": lane.files.path(name).stat().st_size}
+    record = RawRecord(
+        origin=OriginKind(lane.files.origin),
+        inputs=tuple(
+            InputFile(path=name, sha256=hashes[name], bytes=lane.files.path(name).stat().st_size)
             for name in located.inputs
-        ],
-        "ignored": dict(located.ignored),
-        "missing": list(located.missing),
-        "verified": sorted(published) if lane.verify else [],
-    }
-    key = digest({**record, "code": lane.version("raw")})
+        ),
+        ignored=dict(located.ignored),
+        missing=tuple(located.missing),
+        verified=tuple(sorted(published)) if lane.verify else (),
+    )
+    key = digest({**record.to_json(), "code": lane.version("raw")})
     stage = lane.stage("raw")
-    if (done := stage.done(key)) is not None:
+    if (done := stage.done(key, RawRecord)) is not None:
         stage.point(key)
-        return {**done, "reused": True}
-    return {**stage.finish(key, record), "reused": False}
+        return done.changed(reused=True)
+    return stage.finish(key, record)
 
 
 def _published(lane: Lane, located: Located) -> dict[str, str]:
-    """Published checksums of the files that are there, by file; matched on the end of the path."""
+    """Return the published checksums of the files found; a file matches if its path ends in the listed path."""
     found = {}
     for name in located.inputs:
         parts = name.split("/")

@@ -1,4 +1,4 @@
-"""Stage recordings: every recording read and curated."""
+"""Stage recordings: reads and curates every recording."""
 
 from __future__ import annotations
 
@@ -9,43 +9,44 @@ import pyarrow.parquet as pq
 
 from readbench_data.dataset.files import Located
 from readbench_data.errors import BadInput, ReadbenchError
-from readbench_data.lane.base import CHANNELS, SHARD, SUMMARY, Gate, Lane, Record, require, staged
+from readbench_data.lane.base import CHANNELS, SHARD, SUMMARY, Gate, Lane, require, staged
 from readbench_data.recordings.channel_tally import ChannelTallies
 from readbench_data.recordings.curation import CurationReport, curate
 from readbench_data.recordings.recording import Evidence, Recording
 from readbench_data.recordings.segment_summary import SUMMARY_SCHEMA, summarise
 from readbench_data.recordings.shards import SegmentWriter
+from readbench_data.release.lane_records import RawRecord, RecordingsRecord
 from readbench_data.store.store import digest
 from readbench_data.windows.labeling import LabelMap
 
 
-def recordings(lane: Lane, gate: Gate | None = None) -> Record:
-    """Read and curate every recording; one Parquet file of curated segments, one of their summaries, and one of
-    what was missing, masked and filled in each channel.
+def recordings(lane: Lane, gate: Gate | None = None) -> RecordingsRecord:
+    """Read and curate every recording; write one Parquet file of curated segments, one of their summaries, and one of
+    the counts of missing, masked and filled cells per channel.
 
-    ``gate`` sees the summaries (``SUMMARY_SCHEMA``) and may raise: then nothing is promoted.
+    ``gate`` receives the summaries (``SUMMARY_SCHEMA``). If it raises, nothing is promoted.
     """
-    before = require(lane, "raw")
+    before = require(lane, "raw", RawRecord)
     key = digest(
         {
-            "raw": before["key"],
-            "options": dict(lane.settings.options),
+            "raw": before.key,
+            "options": lane.settings.options.for_reader(),
             "code": lane.version("recordings"),
         }
     )
-    return staged(lane, "recordings", key, lambda place: _write_recordings(lane, before, place, gate))
+    return staged(lane, "recordings", key, RecordingsRecord, lambda place: _write_recordings(lane, before, place, gate))
 
 
-def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None) -> Record:
-    inputs = tuple(entry["path"] for entry in before["inputs"])
-    located = Located(inputs, before["ignored"], tuple(before["missing"]))
+def _write_recordings(lane: Lane, before: RawRecord, place: str, gate: Gate | None) -> RecordingsRecord:
+    located = Located(tuple(file.path for file in before.inputs), before.ignored, before.missing)
     report, tallies = CurationReport(), ChannelTallies()
     seen: set[str] = set()
-    summaries: list[Record] = []
+    summaries = []
     with lane.store.open_write(f"{place}/{SHARD}") as stream, SegmentWriter(stream) as writer:
         for recording in lane.source.read(lane.files, located, lane.settings.options):
             if recording.recording_id in seen:
-                raise BadInput(lane.files.path(recording.source_file), f"a second recording {recording.recording_id}")
+                twice = f"two recordings have the id {recording.recording_id}"
+                raise BadInput(lane.files.path(recording.source_file), twice)
             seen.add(recording.recording_id)
             _check_vocabulary(lane, recording)
             for segment in curate(recording, lane.source.curation, report, tallies):
@@ -54,7 +55,7 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
             if len(seen) % 10 == 0 or len(seen) < 10:
                 lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     if report.segments == 0:
-        raise ReadbenchError(f"{lane.name}: nothing usable is left of {len(seen)} recordings after curation")
+        raise ReadbenchError(f"{lane.name}: no usable segment is left of {len(seen)} recordings after curation")
     lane.progress(f"read {len(seen)} recordings, {report.steps:,} steps")
     summary = pa.Table.from_pylist(summaries, schema=SUMMARY_SCHEMA)
     checks = gate(summary) if gate is not None else []
@@ -62,7 +63,7 @@ def _write_recordings(lane: Lane, before: Record, place: str, gate: Gate | None)
         pq.write_table(summary, stream)
     with lane.store.open_write(f"{place}/{CHANNELS}") as stream:
         pq.write_table(tallies.table(), stream, compression="zstd")
-    return {"counts": asdict(report), "checks": checks}
+    return RecordingsRecord(counts=asdict(report), checks=tuple(checks))
 
 
 def _check_vocabulary(lane: Lane, recording: Recording) -> None:

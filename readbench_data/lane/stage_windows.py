@@ -1,4 +1,4 @@
-"""Stage windows: every window cut and labelled; the index with the proof of each label."""
+"""Stage windows: cuts and labels every window; writes the window index with the evidence for each label."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, Record, histogram, require, staged
+from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, histogram, require, staged
 from readbench_data.recordings.shards import iter_segments
+from readbench_data.release.lane_records import WindowCounts, WindowsRecord
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import digest
 from readbench_data.windows.index import INDEX_SCHEMA, IndexRows, index_rows, index_table
 from readbench_data.windows.windowing import WindowPlan
@@ -19,66 +21,66 @@ _INDEX_ROWS = 20_000
 _BATCH_SEGMENTS = 500
 
 
-def windows(lane: Lane, gate: Gate | None = None) -> Record:
-    """Cut and label every window; the index with the proof of each label.
+def windows(lane: Lane, gate: Gate | None = None) -> WindowsRecord:
+    """Cut and label every window and write the window index with the evidence for each label.
 
-    ``gate`` sees the finished index and may raise: then nothing is promoted.
+    ``gate`` receives the finished index. If it raises, nothing is promoted.
     """
-    before = require(lane, "recordings")
+    before = require(lane, "recordings", StageRecord)
     settings = lane.settings
     key = digest(
         {
-            "recordings": before["key"],
+            "recordings": before.key,
             "length": settings.length,
             "stride": settings.stride,
             "rule": asdict(lane.rule),
             "code": lane.version("windows"),
         }
     )
-    shard = f"{lane.stage('recordings').place(before['key'])}/{SHARD}"
-    return staged(lane, "windows", key, lambda place: _write_index(lane, shard, place, gate))
+    shard = f"{lane.stage('recordings').place(before.key)}/{SHARD}"
+    return staged(lane, "windows", key, WindowsRecord, lambda place: _write_index(lane, shard, place, gate))
 
 
-def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Record:
+def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> WindowsRecord:
     plan = WindowPlan(lane.settings.length, lane.settings.stride)
     tables = [INDEX_SCHEMA.empty_table()]
     parts: list[IndexRows] = []
-    counts = {"windows": 0, "short_segments": 0}
+    labelled_windows = short_segments = 0
 
     with lane.store.open_read(shard) as stream:
         for segment in iter_segments(stream):
             rows = index_rows(lane.name, segment, plan, lane.rule, lane.source.labels)
             if rows is None:
-                counts["short_segments"] += 1
+                short_segments += 1
                 continue
-            counts["windows"] += len(rows)
+            labelled_windows += len(rows)
             parts.append(rows)
             if len(parts) == _BATCH_SEGMENTS:
                 tables.append(index_table(parts))
                 parts = []
-                lane.progress(f"labelled {counts['windows']:,} windows")
+                lane.progress(f"labelled {labelled_windows:,} windows")
     index = pa.concat_tables([*tables, index_table(parts)])
     lane.progress(f"labelled {index.num_rows:,} windows")
     if index.num_rows != len(set(index["entry_id"].to_pylist())):
-        raise ReadbenchError(f"{lane.name}: two windows have the same place in the same recording")
+        raise ReadbenchError(f"{lane.name}: two windows have the same position in the same recording")
     checks = gate(index) if gate is not None else []
     with lane.store.open_write(f"{place}/{INDEX}") as stream:
         pq.write_table(index, stream, row_group_size=_INDEX_ROWS, compression="zstd", compression_level=1)
     labelled = pl.from_arrow(index.select(["class_label", "reason"]))
     assert isinstance(labelled, pl.DataFrame)
-    return {
-        "counts": counts,
-        "classes": histogram(labelled["class_label"]),
-        "dropped": histogram(labelled["reason"]),
-        "checks": checks,
-    }
+    return WindowsRecord(
+        counts=WindowCounts(windows=labelled_windows, short_segments=short_segments),
+        classes=histogram(labelled["class_label"]),
+        dropped=histogram(labelled["reason"]),
+        checks=tuple(checks),
+    )
 
 
 def load_index(lane: Lane) -> pl.DataFrame:
-    """The current window index of a lane, without the sketches."""
-    before = require(lane, "windows")
+    """Return the current window index of a lane, without the sketches."""
+    before = require(lane, "windows", StageRecord)
     columns = [name for name in INDEX_SCHEMA.names if name not in ("sketch", "shape_hash", "constant_mask")]
-    with lane.store.open_read(f"{lane.stage('windows').place(before['key'])}/{INDEX}") as stream:
+    with lane.store.open_read(f"{lane.stage('windows').place(before.key)}/{INDEX}") as stream:
         frame = pl.from_arrow(pq.read_table(stream, columns=columns))
     assert isinstance(frame, pl.DataFrame)
     return frame

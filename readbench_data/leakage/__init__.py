@@ -1,1 +1,1 @@
-"""What could answer a query without similarity: leaks, near duplicates and shortcuts."""
+"""Information that answers a query without similarity search: leaks, near duplicates and shortcuts."""

@@ -1,16 +1,16 @@
-"""What leak and shortcut checks look at: one row a window, and its values only where two must be compared.
+"""The input of leak and shortcut checks: one row per window, and values only where two windows must be compared.
 
-From a lane everything stands in the window index. From a release alone (pulled, say) hashes and sketches are
-computed from the published values of the drawn windows.
+With a lane, everything comes from its window index. From a release alone (a pulled one, say) hashes and sketches are
+computed from the published values of the selected windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import polars as pl
@@ -22,12 +22,17 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.lane import INDEX, SHARD, Lane
 from readbench_data.recordings.shards import read_segments
 from readbench_data.release import layout
+from readbench_data.release.lane_records import BenchmarkRecord
+from readbench_data.release.manifest import Manifest
 from readbench_data.release.reading import iter_entries, read_audit
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.fingerprint import SKETCH_SIZE, fingerprint
+from readbench_data.windows.outcomes import SELECTED
 
-Windows = dict[str, np.ndarray]
+WindowValues = dict[str, np.ndarray]
 """Values [T][C] by entry_id."""
+
+Schema = dict[str, pl.DataType | type[pl.DataType]]
 
 Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
@@ -39,39 +44,44 @@ HASHED = ["entry_id", "channels", "content_hash", "shape_hash", "constant_mask"]
 
 @dataclass(frozen=True)
 class Facts:
-    """``windows``: one row a window considered, the columns of ``AUDITED`` and ``HASHED``, ``steps`` and ``own_unit``
-    (before units were joined). ``content_hash`` is null where a window was not labelled; channels and the other
-    hashes are null but for the drawn windows. ``sketches`` float32 [n][64] beside them, 0 for the others; ``values``
-    gives the values of the asked entry_ids."""
+    """The windows of a dataset as the checks need them.
+
+    ``windows``: one row per window considered, with the columns ``AUDITED`` and ``HASHED``, ``steps`` and ``own_unit``
+    (before units were joined). ``content_hash`` is null for windows without a class; channels and the other hashes are
+    null for windows that are not selected. ``sketches`` float32 [n][64], one per row, 0 for windows that are not
+    selected. ``values`` returns the values of the requested entry_ids.
+    """
 
     dataset: str
     windows: pl.DataFrame
     sketches: np.ndarray
-    values: Callable[[Iterable[str]], Windows]
+    values: Callable[[Iterable[str]], WindowValues]
 
     def only(self, chosen: pl.Series) -> Facts:
-        """The facts of the windows where a Boolean series is true."""
+        """The facts of the windows for which a Boolean series is true."""
         return Facts(self.dataset, self.windows.filter(chosen), self.sketches[chosen.to_numpy()], self.values)
 
 
 def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: Opener | None = None) -> Facts:
-    """From a window index (a Parquet file) and its audit table; ``segments`` opens the curated recordings.
+    """Facts from a window index (a Parquet file) and its audit table; ``segments`` opens the curated recordings.
 
-    Channels and sketches are kept of the drawn windows only, so memory does not grow with the pool's channels.
+    Channels and sketches are read for the selected windows only, so memory does not grow with the pool's channels.
     """
     file = pq.ParquetFile(stream)
     narrow = file.read(columns=["entry_id", "content_hash", "segment", "start", "stop", "unit"])
-    drawn = audit.filter(pl.col("outcome").is_in(["query", "corpus"])).select("entry_id")
+    selected = audit.filter(pl.col("outcome").is_in(SELECTED)).select("entry_id")
     parts, rows = [], []
     for group in range(file.num_row_groups):
         wide = file.read_row_group(group, columns=["entry_id", "channels", "shape_hash", "constant_mask", "sketch"])
-        at = pl.DataFrame(wide.select(["entry_id"])).with_row_index("at").join(drawn, on="entry_id", how="semi")["at"]
+        at = (
+            pl.DataFrame(wide.select(["entry_id"])).with_row_index("at").join(selected, on="entry_id", how="semi")["at"]
+        )
         if len(at):
             chosen = wide.take(at.to_arrow())
             parts.append(pl.DataFrame(chosen.drop_columns("sketch")))
             flat = chosen["sketch"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             rows.append(flat.reshape(-1, SKETCH_SIZE))
-    schema: dict[str, Any] = dict.fromkeys(("entry_id", "shape_hash", "constant_mask"), pl.String)
+    schema: Schema = dict.fromkeys(("entry_id", "shape_hash", "constant_mask"), pl.String)
     hashed = pl.concat(parts) if parts else pl.DataFrame(schema={**schema, "channels": pl.List(pl.String)})
     frame = (
         audit.select(AUDITED)
@@ -89,12 +99,12 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
     frame = frame.drop("at")
     places = frame.select("entry_id", "recording_id", "segment", "start", "stop")
 
-    def values(ids: Iterable[str]) -> Windows:
-        asked = places.filter(pl.col("entry_id").is_in(list(ids)))
+    def values(ids: Iterable[str]) -> WindowValues:
+        requested = places.filter(pl.col("entry_id").is_in(list(ids)))
         groups: dict[tuple[str, int], list[tuple[str, int, int]]] = {}
-        for name, recording, segment, start, stop in asked.iter_rows():
+        for name, recording, segment, start, stop in requested.iter_rows():
             groups.setdefault((recording, segment), []).append((name, start, stop))
-        found: Windows = {}
+        found: WindowValues = {}
         if groups and segments is not None:
             with segments() as stream:
                 for piece in read_segments(stream, set(groups)):
@@ -106,7 +116,7 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
 
 
 def from_release(release: Path, dataset: str) -> Facts:
-    """From a release folder alone: hashes and sketches of the drawn windows, from their published values."""
+    """Facts from a release folder alone: hashes and sketches are computed from the published values."""
     audit = read_audit(release, dataset, AUDITED)
     parts, sketches = [], []
     for file in (layout.QUERIES, *layout.corpus_files(20)):
@@ -116,7 +126,7 @@ def from_release(release: Path, dataset: str) -> Facts:
                 frame, sketch = _hash_entries(table)
                 parts.append(frame)
                 sketches.append(sketch)
-    schema: dict[str, Any] = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
+    schema: Schema = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
     hashed = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
     hashed = hashed.with_row_index("at").unique("entry_id", keep="first", maintain_order=True)
     frame = audit.join(hashed, on="entry_id", how="left", maintain_order="left").with_columns(own_unit="unit")
@@ -125,15 +135,15 @@ def from_release(release: Path, dataset: str) -> Facts:
     if parts:
         rows[there] = np.concatenate(sketches)[frame["at"].drop_nulls().to_numpy()]
 
-    def values(ids: Iterable[str]) -> Windows:
+    def values(ids: Iterable[str]) -> WindowValues:
         return read_values(release, dataset, ids)
 
     return Facts(dataset, frame.drop("at"), rows, values)
 
 
-def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
-    """Published values of the given entries; those that are in no file are left out."""
-    wanted, found = set(ids), Windows()
+def read_values(release: Path, dataset: str, ids: Iterable[str]) -> WindowValues:
+    """Published values of the given entries; entries that are in no file are left out."""
+    wanted, found = set(ids), WindowValues()
     for file in (layout.QUERIES, *layout.corpus_files(20)):
         path = layout.data(dataset, file)
         if (release / path).is_file() and wanted - set(found):
@@ -147,7 +157,7 @@ def read_values(release: Path, dataset: str, ids: Iterable[str]) -> Windows:
 
 
 def read_entry(release: Path, dataset: str, entry_id: str) -> tuple[np.ndarray, tuple[str, ...]] | None:
-    """Values [T][C] and channels of one published entry; None where it is in no file."""
+    """Values [T][C] and channels of one published entry; None if it is in no file."""
     for file in (layout.QUERIES, *layout.corpus_files(20)):
         path = layout.data(dataset, file)
         if (release / path).is_file():
@@ -160,7 +170,7 @@ def read_entry(release: Path, dataset: str, entry_id: str) -> tuple[np.ndarray, 
 
 
 def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:
-    """Hashes and sketches of one row group of entries, window by window (lengths and channels may differ)."""
+    """Hashes and sketches of one row group of entries, window by window: lengths and channels may differ."""
     names, channels = table["entry_id"].to_pylist(), table["channels"].to_pylist()
     windows = unnest(table["ts_values"])
     zero = np.zeros(1, np.int64)
@@ -180,15 +190,15 @@ def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:
 
 
 def from_lane(lane: Lane, audit: pl.DataFrame | None = None) -> Facts:
-    """From a built lane; ``audit`` where its own is not written yet."""
+    """Facts from a built lane; ``audit`` while its own is not written yet."""
     return from_store(lane.store, lane.name, audit)
 
 
 def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) -> Facts:
-    """From the current lane of a dataset in a data root."""
+    """Facts from the current lane of a dataset in a data root. Raises ReadbenchError if it is not built there."""
     stages = {name: Stage(store, dataset, name) for name in ("recordings", "windows", "benchmark")}
     done = {name: stage.current() for name, stage in stages.items()}
-    place = {name: stages[name].place(record["key"]) for name, record in done.items() if record is not None}
+    place = {name: stages[name].place(record.key) for name, record in done.items() if record is not None}
     missing = [name for name in ("recordings", "windows") if name not in place]
     if missing or (audit is None and "benchmark" not in place):
         raise ReadbenchError(f"{dataset} is not built here: run `readbench build --dataset {dataset}`")
@@ -200,11 +210,11 @@ def from_store(store: Store, dataset: str, audit: pl.DataFrame | None = None) ->
         return from_index(dataset, stream, audit, lambda: store.open_read(shard))
 
 
-def is_current(store: Store, manifest: Mapping[str, Any], dataset: str) -> bool:
-    """Whether the current lane of a data root is the one that a release was made from."""
-    stages = [Stage(store, dataset, name).current() for name in ("recordings", "windows", "benchmark")]
-    if any(record is None for record in stages) or stages[-1] is None:
+def is_current(store: Store, manifest: Manifest, dataset: str) -> bool:
+    """Whether a release was made from the current lane of a data root."""
+    before = [Stage(store, dataset, name).current() for name in ("recordings", "windows")]
+    benchmark = Stage(store, dataset, "benchmark").current(BenchmarkRecord)
+    if benchmark is None or any(record is None for record in before):
         return False
-    audit = layout.audit(dataset)
-    built, stated = (files.get(audit, {}) for files in (stages[-1]["files"], manifest["files"]))
-    return bool(built) and built.get("content_sha256") == stated.get("content_sha256")
+    built, stated = (files.get(layout.audit(dataset)) for files in (benchmark.files, manifest.files))
+    return built is not None and stated is not None and built.content_sha256 == stated.content_sha256

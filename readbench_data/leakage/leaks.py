@@ -1,70 +1,74 @@
-"""Leaks: what a query could be answered with that it should not have been told.
+"""Leaks: information in the corpus that answers a query without any similarity search.
 
-Every check names what it found with a number and examples. The sure ones block a build: a unit on both sides, the
-same values twice among the drawn windows, rows of the original that a query and a corpus entry share. The others
-are told: the same values after z-normalisation (a gain and an offset apart), near duplicates (a shift apart),
-windows of one side that overlap, series that several files or recordings hold, recordings of one unit that overlap
-in time. Hashes and sketches stand in the window index; values are read only to confirm near duplicates.
+Every check reports a count and examples. Blocking checks stop a build: a unit on both sides, the same values twice
+among the selected windows, rows of an original file that a query and a corpus entry share. Advisory checks are
+reported only: equal values after z-normalisation (they differ by a gain and an offset), near duplicates (they differ
+by a shift), overlapping windows on one side, series that occur in several files or recordings, recordings of one unit
+that overlap in time. Hashes and sketches come from the window index; values are read only to confirm near duplicates.
+
+A new check is a function that returns a :class:`Finding`, a line in ``KINDS``, and a call in :func:`find_leaks`.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from readbench_data.leakage.facts import Facts
 from readbench_data.leakage.near_duplicates import candidates, confirmed
+from readbench_data.windows.outcomes import SELECTED, Outcome, Reason
 
 EXAMPLES = 5
 KINDS: dict[str, tuple[bool, str]] = {
-    "unit_on_both_sides": (True, "units with drawn windows on both sides"),
-    "duplicate_across": (True, "queries whose values stand in the corpus as well"),
-    "duplicate_within": (True, "drawn windows that repeat the values of another one of their side"),
+    "unit_on_both_sides": (True, "units with selected windows on both sides"),
+    "duplicate_across": (True, "queries whose values are also in the corpus"),
+    "duplicate_within": (True, "selected windows that repeat the values of another one on their side"),
     "overlap_across": (True, "queries that share rows of the original with a corpus entry"),
     "same_shape_across": (False, "queries that equal a corpus entry after z-normalisation"),
-    "same_shape_within": (False, "drawn windows that equal another one of their side after z-normalisation"),
-    "near_duplicate_across": (False, "queries that correlate with a corpus entry as a shifted copy does"),
-    "overlap_within": (False, "drawn windows that share rows of the original with another one of their side"),
-    "duplicate_kept_once": (False, "windows that repeat another one of their class: one of them stands for all"),
+    "same_shape_within": (False, "selected windows that equal another one on their side after z-normalisation"),
+    "near_duplicate_across": (False, "queries that correlate with a corpus entry as strongly as a shifted copy"),
+    "overlap_within": (False, "selected windows that share rows of the original with another one on their side"),
+    "duplicate_kept_once": (False, "windows that repeat another one of their class: only the first can be selected"),
     "conflicting_duplicate": (False, "windows dropped because an identical one has another class"),
     "units_joined": (False, "units joined with another one because they share an identical window"),
-    "shared_between_recordings": (False, "pairs of source files that hold identical windows"),
-    "overlap_in_time": (False, "recordings of one unit that overlap another one of it in time"),
+    "shared_between_recordings": (False, "pairs of source files that contain identical windows"),
+    "overlap_in_time": (False, "recordings that overlap in time with another one of their unit"),
 }
-"""Kind of finding -> whether it is sure (blocks) and what is counted."""
+"""Kind of finding -> whether it is blocking, and what is counted."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One check's answer: ``count`` of ``what``; ``examples`` in words."""
+    """The result of one check: ``count`` of ``what``, with ``examples`` as text."""
 
     kind: str
     count: int
     examples: tuple[str, ...] = ()
 
     @property
-    def sure(self) -> bool:
+    def blocking(self) -> bool:
+        """Whether a finding of this kind stops a build."""
         return KINDS[self.kind][0]
 
     @property
     def what(self) -> str:
+        """What is counted."""
         return KINDS[self.kind][1]
 
 
 @dataclass(frozen=True)
 class LeakReport:
-    """All findings of a dataset, one a kind, in the order of ``KINDS``."""
+    """All findings of a dataset, one per kind, in the order of ``KINDS``."""
 
     dataset: str
     findings: tuple[Finding, ...] = field(default=())
 
     @property
     def breaches(self) -> list[Finding]:
-        """Sure leaks that are there."""
-        return [f for f in self.findings if f.sure and f.count]
+        """The blocking findings with a count."""
+        return [f for f in self.findings if f.blocking and f.count]
 
     def __getitem__(self, kind: str) -> Finding:
         return next(f for f in self.findings if f.kind == kind)
@@ -73,15 +77,11 @@ class LeakReport:
         """Count by kind."""
         return {f.kind: f.count for f in self.findings}
 
-    def to_json(self) -> list[dict[str, Any]]:
-        """Plain data."""
-        return [{**asdict(f), "examples": list(f.examples), "sure": f.sure, "what": f.what} for f in self.findings]
-
 
 def find_leaks(facts: Facts) -> LeakReport:
-    """Run every check on a dataset's windows."""
+    """Run every check on the windows of a dataset."""
     frame = facts.windows
-    drawn = facts.only(frame["outcome"].is_in(["query", "corpus"]))
+    drawn = facts.only(frame["outcome"].is_in(SELECTED))
     found = (
         _units(drawn.windows),
         _across("duplicate_across", drawn.windows, "content_hash"),
@@ -104,10 +104,11 @@ def _units(drawn: pl.DataFrame) -> Finding:
 
 
 def _across(kind: str, drawn: pl.DataFrame, column: str) -> Finding:
-    """Queries with a corpus entry of equal ``column`` (whose content differs, where that is told already)."""
+    """Queries with a corpus entry of equal ``column``. For other columns than the content hash, only pairs of different
+    content count: equal content is a finding of its own."""
     hashed = drawn.filter(pl.col(column).is_not_null())
-    corpus = hashed.filter(pl.col("outcome") == "corpus").select(column, other="entry_id", content="content_hash")
-    pairs = hashed.filter(pl.col("outcome") == "query").join(corpus, on=column)
+    corpus = hashed.filter(pl.col("outcome") == Outcome.CORPUS).select(column, other="entry_id", content="content_hash")
+    pairs = hashed.filter(pl.col("outcome") == Outcome.QUERY).join(corpus, on=column)
     if column != "content_hash":
         pairs = pairs.filter(pl.col("content") != pl.col("content_hash"))
     pairs = pairs.sort("entry_id", "other").unique("entry_id", keep="first", maintain_order=True)
@@ -127,19 +128,19 @@ def _within(kind: str, drawn: pl.DataFrame, column: str) -> Finding:
 
 
 def _moving(frame: pl.DataFrame) -> pl.DataFrame:
-    """Windows with a channel that changes: all still ones have the same shape, which says nothing."""
-    still = pl.Series(
+    """Windows in which a channel changes: all constant windows have the same shape hash."""
+    constant = pl.Series(
         [
             mask is None or int.from_bytes(bytes.fromhex(mask), "little").bit_count() == width
             for mask, width in frame.select("constant_mask", pl.col("channels").list.len()).rows()
         ],
         dtype=pl.Boolean,
     )
-    return frame.filter(~still)
+    return frame.filter(~constant)
 
 
 def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
-    """Windows of one recording that share original rows, across the sides and within one."""
+    """Selected windows of one recording that share original rows, across the two sides and within one side."""
     across: list[tuple[str, str]] = []
     within: list[tuple[str, str]] = []
     for _, part in drawn.sort("row_start", "entry_id").group_by("source_file", "recording_id", maintain_order=True):
@@ -150,17 +151,17 @@ def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
             for other, other_outcome, _ in open_windows:
                 (within if other_outcome == outcome else across).append((other, name))
             open_windows.append((name, outcome, stop))
-    queries = set(drawn.filter(pl.col("outcome") == "query")["entry_id"])
-    asked = {name for pair in across for name in pair if name in queries}
+    queries = set(drawn.filter(pl.col("outcome") == Outcome.QUERY)["entry_id"])
+    shared = {name for pair in across for name in pair if name in queries}
     later = {name for _, name in within}
     words = [tuple(f"{a} and {b}" for a, b in pairs[:EXAMPLES]) for pairs in (across, within)]
-    return Finding("overlap_across", len(asked), words[0]), Finding("overlap_within", len(later), words[1])
+    return Finding("overlap_across", len(shared), words[0]), Finding("overlap_within", len(later), words[1])
 
 
 def _near(drawn: Facts) -> Finding:
-    """Near duplicates across the sides that no hash tells already."""
-    query = np.flatnonzero((drawn.windows["outcome"] == "query").to_numpy())
-    corpus = np.flatnonzero((drawn.windows["outcome"] == "corpus").to_numpy())
+    """Near duplicates across the two sides that are not found by a hash."""
+    query = np.flatnonzero((drawn.windows["outcome"] == Outcome.QUERY).to_numpy())
+    corpus = np.flatnonzero((drawn.windows["outcome"] == Outcome.CORPUS).to_numpy())
     pairs = candidates(drawn.sketches[query], drawn.sketches[corpus])
     ids = drawn.windows["entry_id"].to_list()
     named = {ids[i] for i in query[pairs.query]} | {ids[i] for i in corpus[pairs.corpus]}
@@ -176,9 +177,9 @@ def _near(drawn: Facts) -> Finding:
 
 
 def _decided_before(frame: pl.DataFrame) -> tuple[Finding, Finding, Finding]:
-    """What the split did about identical windows, as the audit table has it."""
-    repeated = frame.filter(pl.col("duplicate_of").is_not_null() & (pl.col("outcome") != "dropped"))
-    conflict = frame.filter(pl.col("reason") == "conflicting_duplicate")
+    """What the split did about identical windows, from the audit table."""
+    repeated = frame.filter(pl.col("duplicate_of").is_not_null() & (pl.col("outcome") != Outcome.DROPPED))
+    conflict = frame.filter(pl.col("reason") == Reason.CONFLICTING_DUPLICATE)
     joined = frame.filter(pl.col("own_unit") != pl.col("unit")).select("own_unit", "unit").unique().sort("own_unit")
     return (
         Finding(
@@ -196,7 +197,7 @@ def _decided_before(frame: pl.DataFrame) -> tuple[Finding, Finding, Finding]:
 
 
 def _shared(frame: pl.DataFrame) -> Finding:
-    """Pairs of source files with identical windows: how many, and how many of these have two classes."""
+    """Pairs of source files with identical windows, and in how many of these windows the classes differ."""
     kept = frame.filter(pl.col("content_hash").is_not_null())
     repeated = kept.filter(pl.len().over("content_hash") > 1).select("content_hash", "source_file", "class_label")
     one = repeated.group_by("content_hash", "source_file").agg(pl.col("class_label").unique().sort())
@@ -217,7 +218,11 @@ def _shared(frame: pl.DataFrame) -> Finding:
 
 
 def _overlap_in_time(frame: pl.DataFrame) -> Finding:
-    """Recordings of one unit whose windows' times overlap, where times are dates."""
+    """Recordings of one unit whose windows overlap in time, where times are dates.
+
+    A recording reaches from the start of its first window to the (exclusive) stop of its last one: steps after the
+    last window are not in the index.
+    """
     dated = frame.filter(pl.col("time_start").str.contains("T"))
     spans = (
         dated.group_by("own_unit", "recording_id")
@@ -227,7 +232,9 @@ def _overlap_in_time(frame: pl.DataFrame) -> Finding:
     words, before = [], None
     for unit, recording, start, stop in spans.iter_rows():
         if before is not None and before[0] == unit and start < before[2]:
-            words.append(f"{unit}: {recording} begins before {before[1]} ends ({start} < {before[2]})")
+            words.append(
+                f"{unit}: {recording} starts at {start}, before the last window of {before[1]} stops at {before[2]}"
+            )
         if before is None or before[0] != unit or stop > before[2]:
             before = (unit, recording, stop)
     return Finding("overlap_in_time", len(words), tuple(words[:EXAMPLES]))

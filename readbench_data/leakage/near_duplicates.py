@@ -1,11 +1,11 @@
-"""Windows that are nearly the same: candidates by sketch, in cells; then an exact confirmation on the values.
+"""Near duplicates: candidates by their sketches, then exact confirmation by their values.
 
-The corpus sketches (64 floats, see ``fingerprint``) are gathered in cells around a centre. By the triangle
-inequality on angles a query has no neighbour in a cell whose centre is farther than the cell's radius and the
-threshold's angle together: it is left out there. What remains is compared by matrix products of bounded size, so
-nothing that reaches the threshold is missed, and memory is a few blocks beside the sketches themselves.
-Thresholds are ours: the sketch of a window shifted by three samples keeps a cosine of 0.97 or more in 95 % of the
-windows of most datasets, so sketches are asked generously and the values decide.
+The corpus sketches (64 floats, see ``fingerprint``) are grouped into cells around a centre. By the triangle inequality
+on angles, a query has no neighbour in a cell if its angle to the centre exceeds the cell's radius plus the angle of
+the threshold; such cells are skipped. The rest is compared by matrix products of bounded size: no pair that reaches
+the threshold is missed, and memory is a few blocks on top of the sketches themselves.
+Thresholds are ours: in most datasets, 95 % of the windows keep a cosine of 0.97 or more when shifted by three samples,
+so the threshold on sketches is low and the values decide.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 CANDIDATE_COSINE = 0.97
-"""Sketches at least this near are looked at more closely."""
+"""Pairs of sketches with at least this cosine are candidates."""
 
 SAME_CORRELATION = 0.999
-"""Windows that correlate at least this well are told as near duplicates: 0.2 % of the energy may differ."""
+"""Windows with at least this correlation are reported as near duplicates: 0.2 % of the energy may differ."""
 
 _BLOCK = 4096
 _ROUNDS = 4
@@ -29,7 +29,7 @@ _ROUNDS = 4
 class Pairs:
     """Candidate pairs: ``query`` and ``corpus`` int64 [n] positions, ``cosine`` float32 [n]; by query, nearest first.
 
-    ``compared`` and ``possible``: pairs of sketches that were multiplied, of all there are.
+    ``compared``: pairs of sketches that were multiplied, out of ``possible``.
     """
 
     query: np.ndarray
@@ -42,10 +42,10 @@ class Pairs:
 def candidates(
     queries: np.ndarray, corpus: np.ndarray, threshold: float = CANDIDATE_COSINE, keep: int = 3, block: int = _BLOCK
 ) -> Pairs:
-    """For each query sketch (float32 [n][64], norm 1 or 0) its ``keep`` nearest corpus sketches of at least
-    ``threshold``. Sketches of norm 0 (windows that do not move) have no neighbours.
+    """Return, for each query sketch (float32 [n][64], norm 1 or 0), its ``keep`` nearest corpus sketches with a cosine
+    of at least ``threshold``. Sketches of norm 0 (constant windows) have no neighbours.
 
-    One thread of the BLAS library: blocks are small, and threads that wait for each other cost many times the products.
+    BLAS uses one thread here: blocks are small, and waiting threads cost many times more than the products.
     """
     from threadpoolctl import threadpool_limits
 
@@ -82,7 +82,7 @@ def _nearest(queries: np.ndarray, corpus: np.ndarray, threshold: float, keep: in
 
 
 def _take_best(products: np.ndarray, others: np.ndarray, best: np.ndarray, where: np.ndarray, hit: np.ndarray) -> None:
-    """Merge a block of products into the nearest so far (in place)."""
+    """Merge a block of products into the nearest neighbours so far (in place)."""
     keep = best.shape[1]
     top = min(keep, products.shape[1])
     nearest = np.argpartition(-products, top - 1, axis=1)[:, :top]
@@ -95,7 +95,7 @@ def _take_best(products: np.ndarray, others: np.ndarray, best: np.ndarray, where
 def _cells(sketches: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Centres [k][64] of norm 1, the positions in each cell, and each cell's radius as an angle [k].
 
-    Spherical k-means on a sample with the square root of n cells; one cell where there are few sketches.
+    Spherical k-means on a sample, with sqrt(n) cells; a single cell where there are few sketches.
     """
     count = 1 if len(at) <= _BLOCK else int(np.sqrt(len(at)))
     sample = sketches[at[:: max(1, len(at) // (20 * count))]]
@@ -122,10 +122,10 @@ def _cells(sketches: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, list[np.nd
 
 
 def correlation(a: np.ndarray, b: np.ndarray, shift: int) -> tuple[float, int]:
-    """Best correlation of two windows [T][C] over shifts of at most ``shift`` steps, and that shift of ``b``.
+    """Return the best correlation of two windows [T][C] over shifts of up to ``shift`` steps, and that shift of ``b``.
 
-    Each channel is z-normalised over the steps the two share, so gain and offset do not matter; the value is the
-    mean over the channels that move in both. A channel that moves in one alone counts as 0.
+    Each channel is z-normalised over the steps the two windows share, so gain and offset do not matter. The value is
+    the mean over the channels that change in at least one of them; a channel that changes in only one counts as 0.
     """
     if a.shape != b.shape:
         return 0.0, 0
@@ -150,9 +150,9 @@ def correlation(a: np.ndarray, b: np.ndarray, shift: int) -> tuple[float, int]:
 def confirmed(
     pairs: Pairs, values: Callable[[int, int], tuple[np.ndarray, np.ndarray]], shift: int | None = None
 ) -> list[tuple[int, int, float, int]]:
-    """The pairs whose values correlate: (query, corpus, correlation, shift), the best of each query.
+    """Return the best pair of each query whose values correlate: (query, corpus, correlation, shift).
 
-    ``values(query, corpus)`` gives the two windows; ``shift`` by default a sixteenth of the length, at least 8.
+    ``values(query, corpus)`` returns the two windows. ``shift``: by default a sixteenth of the length, at least 8.
     """
     best: dict[int, tuple[int, int, float, int]] = {}
     for query, other in zip(pairs.query.tolist(), pairs.corpus.tolist(), strict=True):

@@ -1,9 +1,9 @@
-"""Shortcuts: how well the class can be ranked from what should carry no information of it.
+"""Shortcuts: how well a trait ranks the corpus although it should carry no information about the class.
 
-Each trivial ranker orders the corpus by one trait alone, nearest first; equal ones come in random order, so that
-the score is an exact expectation. A ranker that beats the random order clearly says that the trait tells the class:
-an answer found by it is no retrieval of a similar case. What counts as clearly is ours: NDCG@10 at least
-``MARGIN`` above random, and more than ``SURE`` standard errors over the queries.
+Each trivial ranker orders the corpus by one trait alone, nearest first. Ties are in random order, so the score is an
+exact expectation. If a ranker clearly beats the random order, the trait reveals the class, and a method can score by
+it without retrieving a similar case. Our definition of clearly: NDCG@10 at least ``MARGIN`` above random, and more
+than ``STANDARD_ERRORS`` standard errors over the queries.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ from readbench_data.evaluation.scoring.metrics import (
     tie_averaged_gain,
 )
 from readbench_data.leakage.facts import Facts
+from readbench_data.windows.outcomes import SELECTED, Outcome
 
 MARGIN = 0.10
-SURE = 3.0
+STANDARD_ERRORS = 3.0
 CUTOFF = 10
 
 
 @dataclass(frozen=True)
 class Shortcut:
-    """One trivial ranker on one dataset: NDCG@10, the random expectation, standard error of their difference, and
-    how many queries were asked. ``says``: what it compares."""
+    """The result of one trivial ranker on one dataset: NDCG@10, the expectation of a random order, the standard error
+    of their difference, and the number of queries. ``says``: what it compares."""
 
     trait: str
     says: str
@@ -41,36 +42,36 @@ class Shortcut:
 
     @property
     def clear(self) -> bool:
-        """Whether it beats the random order clearly."""
+        """Whether it clearly beats the random order."""
         gain = self.ndcg - self.random
-        return gain >= MARGIN and gain > SURE * self.error
+        return gain >= MARGIN and gain > STANDARD_ERRORS * self.error
 
 
 TRAITS: dict[str, str] = {
     "length": "number of steps",
-    "channel_set": "which channels there are",
+    "channel_set": "which channels the window has",
     "missing": "share of filled cells and number of sentinels",
-    "constant_channels": "which channels do not move",
-    "position": "where in its recording the window lies",
-    "unit_size": "how many windows its unit has",
+    "constant_channels": "which channels are constant",
+    "position": "position of the window in its recording",
+    "unit_size": "number of windows in its unit",
 }
 
 
 def find_shortcuts(facts: Facts) -> list[Shortcut]:
-    """Every trivial ranker on the queries and the corpus at the highest pollution; none without queries."""
+    """Run every trivial ranker on the queries and the corpus at the highest pollution; no result without queries."""
     frame = _with_traits(facts.windows)
-    queries = frame.filter(pl.col("outcome") == "query")
-    corpus = frame.filter(pl.col("outcome") == "corpus")
+    queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
+    corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     if not queries.height or not corpus.height:
         return []
-    asked, labels = queries["class_label"].to_numpy(), corpus["class_label"].to_numpy()
-    relevant = n_relevant(asked, labels)
+    wanted, labels = queries["class_label"].to_numpy(), corpus["class_label"].to_numpy()
+    relevant = n_relevant(wanted, labels)
     chance = random_expectation(len(labels), relevant)["ndcg", CUTOFF]
     found = []
     for trait, distance in _DISTANCES.items():
         score = -distance(queries, corpus)
         order = np.argsort(-score, axis=1, kind="stable")
-        gain = tie_averaged_gain(order, score, asked, labels)
+        gain = tie_averaged_gain(order, score, wanted, labels)
         ndcg = ranking_metrics(gain, relevant)["ndcg", CUTOFF]
         spread = float(np.std(ndcg - chance, ddof=1)) if len(ndcg) > 1 else 0.0
         error = spread / float(np.sqrt(len(ndcg)))
@@ -79,11 +80,11 @@ def find_shortcuts(facts: Facts) -> list[Shortcut]:
 
 
 def _with_traits(windows: pl.DataFrame) -> pl.DataFrame:
-    """The drawn windows with their place in the recording (0 to 1) and the size of their unit."""
+    """The selected windows with their place in the recording (0 to 1) and the size of their unit."""
     last = pl.col("row_stop").max().over("source_file", "recording_id")
     return windows.with_columns(
         place=pl.col("row_start") / pl.max_horizontal(last, 1), unit_windows=pl.len().over("unit")
-    ).filter(pl.col("outcome").is_in(["query", "corpus"]))
+    ).filter(pl.col("outcome").is_in(SELECTED))
 
 
 def _difference(column: str, logarithmic: bool = False) -> Callable[[pl.DataFrame, pl.DataFrame], np.ndarray]:
@@ -102,7 +103,7 @@ def _missing(queries: pl.DataFrame, corpus: pl.DataFrame) -> np.ndarray:
 
 
 def _sets(names: Callable[[pl.DataFrame], list[frozenset[str]]]) -> Callable[[pl.DataFrame, pl.DataFrame], np.ndarray]:
-    """Jaccard distance of sets of names, computed once for each two sets that differ."""
+    """Jaccard distance of sets of names, computed once per pair of different sets."""
 
     def distance(queries: pl.DataFrame, corpus: pl.DataFrame) -> np.ndarray:
         (own, a), (others, b) = (_numbered(names(f)) for f in (queries, corpus))
@@ -123,7 +124,7 @@ def _channel_sets(frame: pl.DataFrame) -> list[frozenset[str]]:
 
 
 def _constant_sets(frame: pl.DataFrame) -> list[frozenset[str]]:
-    """Names of the channels that do not move."""
+    """Names of the constant channels of each window."""
     found = []
     for mask, channels in frame.select("constant_mask", "channels").rows():
         bits = int.from_bytes(bytes.fromhex(mask or ""), "little")

@@ -1,1 +1,1 @@
-"""The HTML kit and the text helpers that audit, expectations and evaluation share."""
+"""One way to make a page (``page``) and one way to draw (``drawing``), shared by every package that reports."""

@@ -1,5 +1,6 @@
-"""What curation met in each channel of each recording: cells that were missing, masked, filled, and channels that say
-nothing. One row a recording while they are read; one row a channel of the dataset when somebody looks.
+"""Per-channel counts of missing, masked and filled cells, and of channels without information.
+
+Stored as one row per recording; :func:`by_channel` adds them up to one row per channel of the dataset.
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ TALLY_SCHEMA = pa.schema(
         ("removed", pa.list_(pa.bool_())),
     ]
 )
-"""One row a recording as it was read, its lists as long as its channels. ``missing`` cells the source has no value
-for, ``masked`` ones that held a sentinel; ``filled`` those of both that curation filled; ``constant``: one value in all
-cells that have one; ``removed``: not in the curated recording."""
+"""One row per recording as it was read; its lists have one item per channel. ``missing``: cells without a value in the
+source; ``masked``: cells that held a sentinel; ``filled``: cells of both kinds that curation filled; ``constant``: all
+cells with a value have the same one; ``removed``: the channel is not in the curated recording."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class ChannelTallies:
     tallies: list[ChannelTally] = field(default_factory=list)
 
     def add(self, tally: ChannelTally) -> None:
+        """Add the tally of the next recording."""
         self.tallies.append(tally)
 
     def table(self) -> pa.Table:
@@ -73,8 +75,9 @@ class ChannelTallies:
 
 
 def by_channel(stream: IO[bytes]) -> pl.DataFrame:
-    """One row a channel, in the order met: ``channel``, ``recordings`` that have it, ``rows``, ``missing``, ``masked``
-    and ``filled`` cells, and in how many recordings it is ``absent`` (no value at all), ``constant`` and ``removed``.
+    """One row per channel, in order of first appearance: ``channel``, ``recordings`` that have it, ``rows``,
+    ``missing``, ``masked`` and ``filled`` cells, and the number of recordings in which it is ``absent`` (no value at
+    all), ``constant`` and ``removed``.
 
     ``stream``: a Parquet file of ``TALLY_SCHEMA``.
     """

@@ -1,29 +1,30 @@
-"""Curation: from a recording as it was read to segments that are finite everywhere.
+"""Curation: turns a recording as it was read into segments whose values are all finite.
 
-Two policies, both from paper A.1.1. ``fill``: forward fill within a series, back fill of a leading gap,
-channels without any value set to 0. ``drop_rows`` (Petrobras 3W): out-of-range sentinels become missing,
-channels that are wholly missing or constant are removed, and rows that still miss a value are dropped,
-never interpolated. A dropped row breaks the recording in two; no window spans the break.
+Two policies, both from paper A.1.1. ``fill``: forward fill within a series, backward fill of a leading gap, 0 for
+channels without any value. ``drop_rows`` (Petrobras 3W): out-of-range sentinels become missing, channels that are
+entirely missing or constant are removed, and rows in which a value is still missing are dropped, never interpolated.
+A dropped row splits the recording in two; no window spans the gap.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
 import numpy as np
 
 from readbench_data.recordings.channel_tally import ChannelTallies, ChannelTally
-from readbench_data.recordings.recording import Clock, Evidence, Recording, UnitSpans
+from readbench_data.recordings.recording import Recording
+from readbench_data.recordings.segment import Segment, SegmentInfo, pack_cells
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
 class ValidRange:
-    """Values of the channels that match ``pattern`` are kept within [low, high]; others are sentinels."""
+    """In channels whose name matches ``pattern``, values outside [low, high] are sentinels."""
 
     pattern: str
     low: float
@@ -32,11 +33,11 @@ class ValidRange:
 
 @dataclass(frozen=True)
 class Curation:
-    """What is done to a recording of one source before windows are cut.
+    """How the recordings of one source are curated before windows are cut.
 
-    ``channels``: the channels kept, in this order, or None for all. ``ranges``: the first that matches a
-    channel applies. ``sentinel_values``: exact values that mean missing. ``drop_dead_channels``: remove
-    channels that are wholly missing or constant in the recording.
+    ``channels``: the channels to use, in this order, or None for all. ``ranges``: the first one that matches a
+    channel applies. ``sentinel_values``: exact values that mean missing. ``drop_dead_channels``: remove channels that
+    are entirely missing or constant in the recording.
     """
 
     missing: Literal["fill", "drop_rows"] = "fill"
@@ -47,51 +48,31 @@ class Curation:
 
 
 @dataclass(frozen=True)
-class Segment:
-    """A curated stretch of a recording: ``values`` float32 [T][C], finite.
+class _Touched:
+    """What curation did to each step of a recording: the arrays of :class:`SegmentInfo`."""
 
-    ``filled`` and ``masked`` int32 [T] count, per step, the cells that were filled and the cells that
-    held a sentinel; None where there are none. ``filled_cells`` and ``masked_cells`` uint8 [T][ceil(C / 8)] say
-    which: bit c of a step stands for channel c (see :func:`cells_by_channel`). ``context`` int64 [T][2], or None: the
-    first and the last step (exclusive, in steps of this segment) that must be read to derive the step again.
-    """
+    filled: np.ndarray | None
+    masked: np.ndarray
+    filled_cells: np.ndarray | None
+    masked_cells: np.ndarray | None
+    context: np.ndarray | None
 
-    recording_id: str
-    number: int
-    values: np.ndarray
-    channels: tuple[str, ...]
-    evidence: Evidence
-    unit: str | UnitSpans
-    source_file: str
-    source_sha256: str
-    native_split: str | None
-    clock: Clock | None
-    rows: np.ndarray | None
-    row_stops: np.ndarray | None
-    first_row: int
-    window_starts: np.ndarray | None
-    extras: dict[str, object]
-    filled: np.ndarray | None = None
-    masked: np.ndarray | None = None
-    context: np.ndarray | None = None
-    filled_cells: np.ndarray | None = None
-    masked_cells: np.ndarray | None = None
-
-    @property
-    def steps(self) -> int:
-        return int(self.values.shape[0])
-
-    def row_span(self, starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in the original file of the half-open step ranges [starts, stops)."""
-        if self.rows is None:
-            return self.first_row + starts, self.first_row + stops
-        ends = self.rows + 1 if self.row_stops is None else self.row_stops
-        return self.rows[starts], ends[stops - 1]
+    def section(self, start: int, stop: int) -> dict[str, np.ndarray | None]:
+        """The arrays of the steps [start, stop), by name. A context exists only where the recording stays whole."""
+        part = slice(start, stop)
+        masked = self.masked[part].any()
+        return {
+            "filled": None if self.filled is None else self.filled[part],
+            "masked": self.masked[part] if masked else None,
+            "filled_cells": None if self.filled_cells is None else self.filled_cells[part],
+            "masked_cells": self.masked_cells[part] if self.masked_cells is not None and masked else None,
+            "context": self.context,
+        }
 
 
 @dataclass
 class CurationReport:
-    """Counts over the recordings of one source, for the manifest and the lineage view."""
+    """Counts over the recordings of one source, for the manifest and Dagster."""
 
     recordings: int = 0
     segments: int = 0
@@ -110,9 +91,9 @@ def curate(
     report: CurationReport | None = None,
     tallies: ChannelTallies | None = None,
 ) -> Iterator[Segment]:
-    """The curated segments of a recording; none where nothing usable is left.
+    """Yield the curated segments of a recording; none where nothing usable is left.
 
-    ``report`` and ``tallies`` are added to: counts of the source, and what was met in each channel.
+    The counts of this recording are added to ``report`` and, per channel, to ``tallies``.
     """
     report = report if report is not None else CurationReport()
     report.recordings += 1
@@ -146,31 +127,14 @@ def curate(
         report.filled_cells += int(filled.sum()) if filled is not None else 0
         runs = [(0, recording.steps)]
     masked_cells = pack_cells(masked) if masked_steps.any() else None
+    touched = _Touched(filled, masked_steps, filled_cells, masked_cells, context)
     if not runs:
         report.empty_recordings += 1
     for number, (start, stop) in enumerate(runs):
         report.segments += 1
         report.kept_steps += stop - start
-        segment = _segment(recording, number, start, stop, values, channels)
-        part = slice(start, stop)
-        yield replace(
-            segment,
-            filled=None if filled is None else filled[part],
-            masked=masked_steps[part] if masked_steps[part].any() else None,
-            context=context,
-            filled_cells=None if filled_cells is None else filled_cells[part],
-            masked_cells=None if masked_cells is None or not masked_steps[part].any() else masked_cells[part],
-        )
-
-
-def pack_cells(cells: np.ndarray) -> np.ndarray:
-    """Cells bool [T][C] as uint8 [T][ceil(C / 8)]: bit c of a step stands for channel c."""
-    return np.packbits(cells, axis=1, bitorder="little")
-
-
-def cells_by_channel(packed: np.ndarray, channels: int) -> np.ndarray:
-    """Packed cells [T][ceil(C / 8)] as bool [T][C]."""
-    return np.unpackbits(packed, axis=1, count=channels, bitorder="little").astype(bool)
+        info = _info(recording, number, start, stop, channels, touched)
+        yield info.with_values(np.ascontiguousarray(values[start:stop], dtype=np.float32))
 
 
 def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -212,7 +176,8 @@ def _select(recording: Recording, policy: Curation) -> tuple[np.ndarray, tuple[s
 
 
 def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -> np.ndarray:
-    """Which values are out of their channel's valid range, a sentinel value, or beyond float32; bool [T][C]."""
+    """Return which values are outside their channel's valid range, a sentinel value, or too large for float32; bool
+    [T][C]."""
     with np.errstate(invalid="ignore"):
         masked = np.abs(values) > FLOAT32_MAX
     if policy.ranges or policy.sentinel_values:
@@ -228,15 +193,17 @@ def sentinels(values: np.ndarray, channels: tuple[str, ...], policy: Curation) -
 
 
 def _complete_runs(missing: np.ndarray) -> list[tuple[int, int]]:
-    """Maximal runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
+    """Longest possible runs [start, stop) of rows without a missing value; ``missing`` bool [T][C]."""
     complete = ~missing.any(axis=1)
     edges = np.flatnonzero(np.diff(np.concatenate([[False], complete, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def _fill(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Forward fill, back fill of a leading gap, 0 where a channel has no value at all; and the context of each step
-    (see :class:`Segment`), None where nothing is missing."""
+    """Fill forward, fill a leading gap backward, and fill a channel without any value with 0.
+
+    Returns the values and the context of each step (see :class:`SegmentInfo`), None where nothing is missing.
+    """
     gaps = np.flatnonzero(missing.any(axis=0))
     if gaps.size == 0:
         return values, None
@@ -258,24 +225,19 @@ def _fill(values: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return values, np.stack([first, last], axis=1)
 
 
-def _segment(
-    recording: Recording,
-    number: int,
-    start: int,
-    stop: int,
-    values: np.ndarray,
-    channels: tuple[str, ...],
-) -> Segment:
-    """The steps [start, stop) of a recording with curated values; what was filled and masked is not noted."""
+def _info(
+    recording: Recording, number: int, start: int, stop: int, channels: tuple[str, ...], touched: _Touched
+) -> SegmentInfo:
+    """The steps [start, stop) of a recording as its segment ``number``."""
     whole = start == 0 and stop == recording.steps
     part = slice(start, stop)
     starts = recording.window_starts
     if starts is not None and not whole:
         starts = starts[(starts >= start) & (starts < stop)] - start
-    return Segment(
+    return SegmentInfo(
         recording_id=recording.recording_id,
         number=number,
-        values=np.ascontiguousarray(values[part], dtype=np.float32),
+        steps=stop - start,
         channels=channels,
         evidence=recording.evidence if whole else recording.evidence.section(start, stop),
         unit=recording.unit if whole or isinstance(recording.unit, str) else recording.unit.section(start, stop),
@@ -283,9 +245,10 @@ def _segment(
         source_sha256=recording.source_sha256,
         native_split=recording.native_split,
         clock=None if recording.clock is None else recording.clock.section(start, stop),
+        first_row=recording.first_row + start,
         rows=None if recording.rows is None else recording.rows[part],
         row_stops=None if recording.row_stops is None else recording.row_stops[part],
-        first_row=recording.first_row + start,
         window_starts=starts,
         extras=dict(recording.extras),
+        **touched.section(start, stop),
     )

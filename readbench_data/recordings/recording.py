@@ -1,11 +1,11 @@
 """A recording: one continuous multichannel series of one source, and the evidence for its labels.
 
-Evidence comes in four kinds, and one table of spans holds them all:
+Evidence comes in four kinds, all held as a list of spans:
 
-``dense``   a code per timestep, kept as runs; a step may have no code (the source's null)
+``dense``   a code per timestep, stored as runs; a step may have no code (the source's null)
 ``events``  labelled intervals on a background that is normal operation
 ``points``  annotations at single steps (heart beats)
-``native``  one class of the source's own for the whole recording
+``native``  the source's own class of the whole recording
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 NULL_CODE = -1
-"""Marks a timestep without a label in the array given to :meth:`Evidence.dense`."""
+"""Code of a timestep without a label in the array given to :meth:`Evidence.dense`."""
 
 BACKGROUND = "normal"
 """Code of the steps that no event covers."""
@@ -27,7 +27,7 @@ Kind = Literal["dense", "events", "points", "native"]
 
 @dataclass(frozen=True)
 class Event:
-    """A labelled interval [start, stop) in steps of its recording; it may reach past either end."""
+    """A labelled interval [start, stop) in steps of its recording; it may extend beyond either end."""
 
     code: str
     start: int
@@ -39,11 +39,11 @@ class Event:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the source says about the steps of one recording.
+    """The source's labels for the steps of one recording.
 
-    ``spans`` are runs (dense, without the unlabelled ones), events, beats (one step long) or the one
-    native class, sorted by start. ``unlabelled`` are intervals on which the source says nothing:
-    no window that touches one of them gets a label.
+    ``spans`` are runs (dense, without the unlabelled ones), events, beats (one step long) or the one native class,
+    sorted by start. ``unlabelled`` are intervals without a label in the source: no window that touches one of them
+    gets a class.
     """
 
     kind: Kind
@@ -52,7 +52,7 @@ class Evidence:
 
     @classmethod
     def dense(cls, codes: np.ndarray, names: Mapping[int, str] | None = None) -> Evidence:
-        """From one integer code a timestep, shape [T]; ``NULL_CODE`` where the source has none."""
+        """From one integer code per timestep, shape [T]; ``NULL_CODE`` where the source has none."""
         codes = np.asarray(codes)
         if codes.size == 0:
             return cls("dense")
@@ -69,7 +69,10 @@ class Evidence:
 
     @classmethod
     def events(cls, events: Iterable[Event], unlabelled: Sequence[tuple[int, int]] = ()) -> Evidence:
-        """From labelled intervals; every step outside them is normal operation."""
+        """From labelled intervals; every step outside them is normal operation.
+
+        Raises ValueError for an empty interval.
+        """
         ordered = tuple(sorted(events, key=lambda e: (e.start, e.stop, e.event_id)))
         for event in ordered:
             if event.stop <= event.start:
@@ -83,7 +86,7 @@ class Evidence:
         codes: Sequence[str],
         unlabelled: Sequence[tuple[int, int]] = (),
     ) -> Evidence:
-        """From annotations at single steps: ``positions`` [n], one code each."""
+        """From annotations at single steps: ``positions`` int [n] and a code for each."""
         spans = [Event(c, int(p), int(p) + 1, "") for p, c in zip(positions, codes, strict=True)]
         spans.sort(key=lambda e: e.start)
         return cls("points", tuple(spans), tuple(unlabelled))
@@ -101,7 +104,7 @@ class Evidence:
         return cls("native", (Event(code, 0, steps, event_id, rca_target, tuple(rca_affected)),))
 
     def section(self, start: int, stop: int) -> Evidence:
-        """Evidence of the steps [start, stop), renumbered from 0. Events keep their whole extent."""
+        """Evidence for the steps [start, stop), renumbered from 0. Events keep their full extent."""
         kept = []
         for span in self.spans:
             if span.start >= stop or span.stop <= start:
@@ -116,38 +119,66 @@ class Evidence:
         return Evidence(self.kind, tuple(kept), holes)
 
 
+Time = np.datetime64 | float
+"""A time of a source without zone, or seconds."""
+
+
 @dataclass(frozen=True)
 class Clock:
     """When each step was taken: explicit ``times`` [T], or ``start`` plus a regular ``step`` in seconds.
 
-    Times are ``datetime64[ns]`` (the source's own, without zone) or float seconds.
+    Times are ``datetime64[ns]`` (the source's own, without zone) or float seconds. ``end``, for explicit times: the
+    time of the step after the last one, where it is known because the recording goes on after this section.
     """
 
-    start: np.datetime64 | float = 0.0
+    start: Time = 0.0
     step: float = 1.0
     times: np.ndarray | None = None
+    end: Time | None = None
 
     def section(self, start: int, stop: int) -> Clock:
-        if self.times is not None:
-            return replace(self, times=self.times[start:stop])
-        return replace(self, start=self._at(start))
+        """The clock of the steps [start, stop), which keeps the time of step ``stop`` as its end."""
+        if self.times is None:
+            return replace(self, start=self._regular(np.array([start]))[0])
+        end = self.times[stop] if stop < len(self.times) else self.stop_time()
+        return replace(self, times=self.times[start:stop], end=end)
 
-    def _at(self, index: int) -> np.datetime64 | float:
-        if self.times is not None:
-            return self.times[index]
+    def stop_time(self) -> Time:
+        """Time of the step after the last one, for a clock of explicit times.
+
+        Where the recording ends there is no such step. Then it is the last time plus the typical step: the median of
+        the positive differences between successive times, 0 where there is none. This rule is ours.
+        """
+        assert self.times is not None
+        if self.end is not None:
+            return self.end
+        times = self.times
+        dated = np.issubdtype(times.dtype, np.datetime64)
+        steps = np.diff(times.astype("datetime64[ns]").astype(np.int64) if dated else times)
+        typical = np.median(steps[steps > 0]) if (steps > 0).any() else 0
+        end: Time = times[-1] + (np.timedelta64(round(typical), "ns") if dated else typical)
+        return end
+
+    def _regular(self, indices: np.ndarray) -> np.ndarray:
+        """Times of the given steps of a regular clock."""
         if isinstance(self.start, np.datetime64):
-            return self.start.astype("datetime64[ns]") + np.timedelta64(round(index * self.step * 1e9), "ns")
-        return float(self.start) + index * self.step
+            offsets = np.round(indices * self.step * 1e9).astype("timedelta64[ns]")
+            return np.asarray(self.start.astype("datetime64[ns]") + offsets)
+        return np.asarray(float(self.start) + indices * self.step)
 
     def text(self, indices: np.ndarray) -> list[str]:
-        """Times of the given steps as text: ISO 8601, or seconds such as ``12.8s``."""
-        if self.times is not None:
-            chosen = self.times[indices]
-        elif isinstance(self.start, np.datetime64):
-            offsets = np.round(np.asarray(indices) * self.step * 1e9).astype("timedelta64[ns]")
-            chosen = self.start.astype("datetime64[ns]") + offsets
+        """Times of the given steps as text: ISO 8601, or seconds such as ``12.8s``.
+
+        The number of steps itself is a valid index: its time is that of the step after the last one.
+        """
+        indices = np.asarray(indices)
+        if self.times is None:
+            chosen = self._regular(indices)
         else:
-            chosen = float(self.start) + np.asarray(indices) * self.step
+            beyond = indices == len(self.times)
+            chosen = self.times[np.where(beyond, len(self.times) - 1, indices)]
+            if beyond.any():
+                chosen = np.where(beyond, self.stop_time(), chosen)
         if np.issubdtype(chosen.dtype, np.datetime64):
             milliseconds = np.datetime_as_string(chosen.astype("datetime64[ms]"))
             return [t.removesuffix(".000") for t in milliseconds.tolist()]
@@ -156,7 +187,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class UnitSpans:
-    """Split units that follow one another inside one recording: unit ``names[i]`` from ``starts[i]`` on.
+    """Consecutive split units within one recording: unit ``names[i]`` starts at step ``starts[i]``.
 
     ``starts[0]`` is 0. A window that crosses from one unit into the next is dropped.
     """
@@ -165,6 +196,7 @@ class UnitSpans:
     names: tuple[str, ...]
 
     def section(self, start: int, stop: int) -> UnitSpans:
+        """The units of the steps [start, stop), renumbered from 0."""
         first = int(np.searchsorted(self.starts, start, side="right")) - 1
         last = int(np.searchsorted(self.starts, stop, side="left"))
         starts = tuple(max(s - start, 0) for s in self.starts[first:last])
@@ -173,13 +205,15 @@ class UnitSpans:
 
 @dataclass(frozen=True)
 class Recording:
-    """One continuous multichannel series as its reader found it.
+    """One continuous multichannel series as its reader read it.
 
-    ``values`` float32 or float64 [T][C], missing as NaN; ``channels`` C names; ``unit`` the split unit.
-    ``rows`` int64 [T] is the position of each step in ``source_file``, in the file's own unit
-    (``row_unit``: row, line, frame, column, sample); ``row_stops`` the position after it. Without them
-    step i is position ``first_row + i``. ``window_starts`` [n] overrides the source's stride where a
-    source places its windows itself. ``extras`` must not tell the class.
+    ``values`` float32 or float64 [T][C], NaN where missing; ``channels``: C names; ``unit``: the split unit.
+    ``rows`` int64 [T]: position of each step in ``source_file``, in the file's own unit (``row_unit``: row, line,
+    frame, column or sample); ``row_stops``: the position after it. Without them step i is position ``first_row + i``.
+    ``window_starts`` [n] replaces the stride where a source places its windows itself. ``extras`` must not reveal the
+    class.
+
+    Raises ValueError where shapes and names do not match.
     """
 
     recording_id: str

@@ -1,4 +1,4 @@
-"""Of each curated segment the few numbers that quality checks look at instead of its values."""
+"""The few numbers per curated segment that quality checks read instead of its values."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from readbench_data.recordings.curation import Curation, Segment, sentinels
+from readbench_data.recordings.curation import Curation, sentinels
+from readbench_data.recordings.segment import Segment
+from readbench_data.recordings.segment_row import SEGMENT_SCHEMA, identity
 
 SUMMARY_SCHEMA = pa.schema(
     [
-        ("recording_id", pa.string()),
-        ("segment", pa.int32()),
-        ("steps", pa.int64()),
+        *(SEGMENT_SCHEMA.field(name) for name in ("recording_id", "segment", "steps")),
         ("n_channels", pa.int64()),
         ("distinct_channels", pa.int64()),
         ("non_finite", pa.int64()),
@@ -26,21 +26,21 @@ SUMMARY_SCHEMA = pa.schema(
         ("rows_backwards", pa.int64()),
         ("time_backwards", pa.int64()),
         ("unit", pa.string()),
-        ("source_file", pa.string()),
+        SEGMENT_SCHEMA.field("source_file"),
     ]
 )
-"""One row a segment: what the quality checks look at instead of the values. ``rows_backwards`` and
-``time_backwards`` count steps whose position or time lies before the one before it."""
+"""One row per segment. ``rows_backwards`` and ``time_backwards`` count steps whose position or time is before that of
+the previous step."""
 
 
 def summarise(segment: Segment, policy: Curation) -> dict[str, Any]:
     """The summary row of a segment that was curated by ``policy``."""
-    values, clock = segment.values, segment.clock
+    values, clock, known = segment.values, segment.clock, identity(segment)
     times = None if clock is None else clock.times
     return {
-        "recording_id": segment.recording_id,
-        "segment": segment.number,
-        "steps": segment.steps,
+        "recording_id": known.recording_id,
+        "segment": known.segment,
+        "steps": known.steps,
         "n_channels": len(segment.channels),
         "distinct_channels": len(set(segment.channels)),
         "non_finite": int(values.size - np.isfinite(values).sum()),
@@ -53,5 +53,5 @@ def summarise(segment: Segment, policy: Curation) -> dict[str, Any]:
         "rows_backwards": 0 if segment.rows is None else int((np.diff(segment.rows) < 0).sum()),
         "time_backwards": 0 if times is None else int((times[1:] < times[:-1]).sum()),
         "unit": segment.unit if isinstance(segment.unit, str) else segment.unit.names[0],
-        "source_file": segment.source_file,
+        "source_file": known.source_file,
     }

@@ -1,9 +1,9 @@
 """Stretches of rows that two recordings share, whether or not a window was cut there.
 
-The index tells identical windows only where both were cut at the same place. Here every recording is marked at
-anchors that its own values choose (a row whose hash ends in four zero bits), and at each anchor the next ``STEPS``
-rows are hashed exactly. Two recordings that share a stretch share its anchors wherever it lies in them. Memory is a
-few bytes for every sixteenth row; stretches that stand still are left out. Anchors and length are ours.
+The index finds identical windows only where both recordings were cut at the same place. Here every recording gets
+anchors that depend on its values alone (rows whose hash ends in four zero bits), and at each anchor the next ``STEPS``
+rows are hashed exactly. Two recordings that share a stretch share its anchors, wherever it starts in each of them.
+Memory is a few bytes for every sixteenth row; stretches of constant values are left out. Anchors and length are ours.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import xxhash
 
-from readbench_data.recordings.curation import Segment
+from readbench_data.recordings.segment import Segment
 from readbench_data.recordings.shards import iter_segments
 
 STEPS = 32
@@ -25,8 +25,8 @@ _SPARSE = 15
 
 @dataclass(frozen=True)
 class SharedStretch:
-    """Rows [a_start, a_stop) of recording ``a`` that equal rows of ``b`` from ``b_start`` on, in steps of their
-    segments. Bounds are exact."""
+    """Rows [a_start, a_stop) of recording ``a`` that equal the rows of ``b`` from ``b_start`` on, in steps of their
+    segments. The bounds are exact."""
 
     a: str
     b: str
@@ -36,6 +36,7 @@ class SharedStretch:
 
     @property
     def steps(self) -> int:
+        """Length of the stretch."""
         return self.a_stop - self.a_start
 
     def __str__(self) -> str:
@@ -43,9 +44,9 @@ class SharedStretch:
 
 
 def shared_stretches(stream: IO[bytes], most: int = 50) -> list[SharedStretch]:
-    """Longest shared stretches of the curated recordings, longest first, one for each two segments and shift.
+    """Return the longest shared stretches of the curated recordings, longest first, at most one per pair of segments.
 
-    Two passes over the values: one for the anchors, one for the exact bounds of at most ``most`` pairs.
+    The values are read twice: once for the anchors, once for the exact bounds of at most ``most`` pairs.
     """
     anchors = [_anchors(number, segment) for number, segment in enumerate(iter_segments(stream))]
     if not anchors:
@@ -70,7 +71,7 @@ def shared_stretches(stream: IO[bytes], most: int = 50) -> list[SharedStretch]:
 
 
 def _anchors(number: int, segment: Segment) -> pl.DataFrame:
-    """``segment, at, hash`` of a segment's anchors."""
+    """The anchors of a segment: ``segment, at, hash``."""
     return pl.DataFrame(
         list(_hashes(number, segment)), schema={"segment": pl.Int64, "at": pl.Int64, "hash": pl.UInt64}, orient="row"
     )
@@ -96,7 +97,7 @@ def _hashes(number: int, segment: Segment) -> Iterator[tuple[int, int, int]]:
 
 
 def _exact(a: Segment, b: Segment, at_a: int, at_b: int) -> SharedStretch | None:
-    """The whole stretch around a common place; None where the hash misled."""
+    """The whole stretch around a common place; None where only the hashes are equal."""
     if a.channels != b.channels:
         return None
     back = min(at_a, at_b)

@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from readbench_data.dataset.config import BenchmarkConfig
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
 from readbench_data.release.card import card, licence_note
-from readbench_data.release.composition import compose_row, differences, printed_row
+from readbench_data.release.composition import (
+    ComposedDataset,
+    ReleaseComposition,
+    compose_row,
+    differences,
+    printed_row,
+)
 from readbench_data.release.croissant import croissant
-from readbench_data.store.store import Store, digest, json_bytes
+from readbench_data.release.lane_records import BenchmarkRecord, lane_state, shared_settings
+from readbench_data.release.manifest import (
+    BuiltDataset,
+    DatasetEntry,
+    FileEntry,
+    Manifest,
+    SourceFile,
+    UnbuiltDataset,
+    text_entry,
+)
+from readbench_data.release.receipts import receipts
+from readbench_data.store.store import Stage, Store, digest, json_bytes
 
 FORMAT = 1
 _AGAIN = "name it as well, with --dataset {}"
-RECEIPTS = "published/receipts.json"
 
 
-def lane_status(store: Store, name: str) -> dict[str, Any] | None:
-    """How the last run of a lane ended: ``status`` and ``reason``; None where it never ran."""
-    path = f"lanes/{name}/status.json"
-    return store.read_json(path) if store.exists(path) else None
+@dataclass(frozen=True)
+class _Built:
+    """A lane to be gathered: its benchmark stage's record, and the folder of its files."""
+
+    record: BenchmarkRecord
+    place: str
 
 
-def set_lane_status(store: Store, name: str, status: dict[str, Any]) -> None:
-    """Keep how a lane's run ended, for the release."""
-    if lane_status(store, name) != status:
-        store.write_json(f"lanes/{name}/status.json", status)
+@dataclass(frozen=True)
+class _LeftOut:
+    """A lane that is not gathered. ``hint``: what a person could do, which depends on what else is in the data root,
+    so it is reported at once and never becomes part of the release."""
+
+    status: LaneStatus
+    reason: str | None = None
+    hint: str = ""
 
 
 def build_release(
@@ -45,7 +68,7 @@ def build_release(
     code: str,
     gate: Callable[[Store, str], None] | None = None,
     miniatures: bool = True,
-) -> dict[str, Any]:
+) -> Manifest:
     """Gather the lanes into ``release/<version>/`` and return the manifest.
 
     Only lanes that were built with ``config`` are gathered, and those of miniatures only where ``miniatures`` says
@@ -54,44 +77,51 @@ def build_release(
     replaced whole; a published one with other content is refused.
     """
     lanes = {name: _lane(store, name, source, config, miniatures) for name, source in sources.items()}
-    files: dict[str, dict[str, Any]] = {}
+    files: dict[str, FileEntry] = {}
     staging = f"release/.building-{version}"
     final = f"release/{version}"
     target = staging if store.is_local else final
-    if not any(lane["status"] == "ok" for lane in lanes.values()):
-        told = {n: lane["reason"] or lane.get("hint") for n, lane in lanes.items()}
+    if not any(isinstance(lane, _Built) for lane in lanes.values()):
+        told = {n: lane.reason or lane.hint for n, lane in lanes.items() if isinstance(lane, _LeftOut)}
         reasons = "; ".join(f"{n}: {reason}" for n, reason in told.items() if reason)
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
     store.remove(staging)
     if target == final:  # where nothing can be renamed, a release without a manifest is no release
         store.remove(f"{final}/{layout.MANIFEST}")
     datasets = {name: _describe(lane, sources[name]) for name, lane in lanes.items()}
-    composition: dict[str, Any] = {"version": version, "datasets": {}}
+    composition = ReleaseComposition(
+        version=version, datasets={name: _compose(store, sources[name], lane) for name, lane in lanes.items()}
+    )
     for name, lane in lanes.items():
-        composition["datasets"][name] = _compose(store, sources[name], lane)
-        for path, written in lane.get("files", {}).items():
-            source_path = f"{lane['place']}/{_inside(path, name)}"
-            files[path] = {**_copy(store, source_path, f"{target}/{path}"), **written}
-        if lane["status"] == "ok":
-            note = licence_note(name, sources[name], datasets[name])
+        described = datasets[name]
+        if isinstance(lane, _Built) and isinstance(described, BuiltDataset):
+            for path, written in lane.record.files.items():
+                store.copy(f"{lane.place}/{_inside(path, name)}", f"{target}/{path}")
+                files[path] = FileEntry(
+                    sha256=store.sha256(f"{target}/{path}"),
+                    bytes=store.size(f"{target}/{path}"),
+                    content_sha256=written.content_sha256,
+                    rows=written.rows,
+                )
+            note = licence_note(name, sources[name], described)
             files[layout.licence(name)] = _text(store, target, layout.licence(name), note.encode())
-    files[layout.COMPOSITION] = _text(store, target, layout.COMPOSITION, json_bytes(composition))
-    manifest = {
-        "format": FORMAT,
-        "version": version,
-        "seed": config.seed,
-        "config": config.to_json(),
-        "config_hash": digest(config.to_json()),
-        "code_version": code,
-        "datasets": datasets,
-        "files": files,
-    }
+    files[layout.COMPOSITION] = _text(store, target, layout.COMPOSITION, json_bytes(composition.to_json()))
+    manifest = Manifest(
+        format=FORMAT,
+        version=version,
+        seed=config.seed,
+        config=config.to_json(),
+        config_hash=digest(config.to_json()),
+        code_version=code,
+        datasets=datasets,
+        files=files,
+    )
     files[layout.CROISSANT] = _text(store, target, layout.CROISSANT, json_bytes(croissant(manifest, sources)))
     text = card(manifest, composition, sources).encode()
     files[layout.CARD] = _text(store, target, layout.CARD, text)
-    manifest["files"] = dict(sorted(files.items()))
+    manifest = manifest.changed(files=dict(sorted(files.items())))
     _refuse_rewrite(store, version, manifest)
-    store.write_json(f"{target}/{layout.MANIFEST}", manifest)
+    store.write_json(f"{target}/{layout.MANIFEST}", manifest.to_json())
     if gate is not None:
         try:
             gate(store, target)
@@ -103,38 +133,32 @@ def build_release(
     return manifest
 
 
-def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool) -> dict[str, Any]:
-    status = lane_status(store, name)
-    if status is None:
+def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool) -> _Built | _LeftOut:
+    state = lane_state(store, name)
+    if state is None:
         return _left_out("")
-    if status["status"] != "ok":
-        return status
-    place = f"lanes/{name}/benchmark/{status['benchmark'][:16]}"
-    if not store.exists(f"{place}/done.json"):
+    if not state.ok:
+        return _LeftOut(state.status, state.reason)
+    stage, key = Stage(store, name, "benchmark"), state.benchmark or ""
+    record = stage.done(key, BenchmarkRecord)
+    if record is None:
         raise ReadbenchError(f"{name}: its benchmark files are gone: run `readbench build --dataset {name}` again")
-    record = store.read_json(f"{place}/done.json")
-    if record["raw"]["origin"] == "miniature" and not miniatures:
+    if record.raw.origin == OriginKind.MINIATURE and not miniatures:
         return _left_out(f"it was built from miniatures: {_AGAIN.format(name)}")
-    settings = config.for_dataset(name, source.config)
-    wanted = {
-        "config": {k: v for k, v in config.to_json().items() if k != "datasets"},
-        "settings": settings.to_json(),
-    }
-    if digest({k: record[k] for k in wanted}) != digest(wanted):
+    wanted = shared_settings(config).to_json(), config.for_dataset(name, source.config).to_json()
+    if digest([record.config.to_json(), record.settings.to_json()]) != digest(wanted):
         return _left_out(f"it was built with other settings: {_AGAIN.format(name)}")
-    return {**record, "status": "ok", "reason": None, "place": place}
+    return _Built(record, stage.place(key))
 
 
-def _left_out(hint: str) -> dict[str, Any]:
-    """A dataset that is not in this release. What a person could do depends on what else lies in the data root, so it
-    is told on the spot and never stands in the release."""
-    return {"status": "not_selected", "reason": None, "hint": hint}
+def _left_out(hint: str) -> _LeftOut:
+    return _LeftOut(LaneStatus.NOT_SELECTED, hint=hint)
 
 
 def left_out(store: Store, sources: dict[str, Source], config: BenchmarkConfig, miniatures: bool) -> dict[str, str]:
     """For each dataset that was built, but not so that it belongs to this release: why, and what to do."""
-    hints = {n: _lane(store, n, source, config, miniatures).get("hint") for n, source in sources.items()}
-    return {name: hint for name, hint in hints.items() if hint}
+    lanes = {n: _lane(store, n, source, config, miniatures) for n, source in sources.items()}
+    return {name: lane.hint for name, lane in lanes.items() if isinstance(lane, _LeftOut) and lane.hint}
 
 
 def _inside(path: str, name: str) -> str:
@@ -142,66 +166,67 @@ def _inside(path: str, name: str) -> str:
     return "audit.parquet" if path == layout.audit(name) else path.removeprefix(f"data/{name}/")
 
 
-def _describe(lane: dict[str, Any], source: Source) -> dict[str, Any]:
+def _describe(lane: _Built | _LeftOut, source: Source) -> DatasetEntry:
     """A dataset's part of the manifest."""
-    base: dict[str, Any] = {"status": lane["status"], "reason": lane["reason"], "origin": None, "partial": False}
-    if lane["status"] != "ok":
-        return base
-    raw = lane["raw"]
-    missing = raw["missing"]
-    return base | {
-        "origin": raw["origin"],
-        "partial": bool(missing) and raw["origin"] != "miniature",
-        "partial_note": _listed(missing) + " missing" if missing else None,
-        "missing": missing,
-        "ignored": raw["ignored"],
-        "source_files": {i["path"]: {"sha256": i["sha256"], "bytes": i["bytes"]} for i in raw["inputs"]},
-        "checksums_verified": len(raw["verified"]),
-        "licence": source.licence.name,
-        "row_unit": source.row_unit,
-        "settings": lane["settings"],
-        "config": lane["config"],
-        "rule": lane["rule"],
-        "shortfall": lane["shortfall"],
-        "without_query": lane["without_query"],
-        "outcomes": lane["outcomes"],
-        "reasons": lane["reasons"],
-    }
+    if isinstance(lane, _LeftOut):
+        return UnbuiltDataset(status=lane.status, reason=lane.reason, origin=None, partial=False)
+    record = lane.record
+    missing = record.raw.missing
+    return BuiltDataset(
+        status=LaneStatus.OK,
+        reason=None,
+        origin=record.raw.origin,
+        partial=bool(missing) and record.raw.origin != OriginKind.MINIATURE,
+        partial_note=_listed(missing) + " missing" if missing else None,
+        missing=missing,
+        ignored=record.raw.ignored,
+        source_files={file.path: SourceFile(sha256=file.sha256, bytes=file.bytes) for file in record.raw.inputs},
+        checksums_verified=len(record.raw.verified),
+        licence=source.licence.name,
+        row_unit=source.row_unit,
+        settings=record.settings,
+        config=record.config,
+        rule=record.rule,
+        shortfall=record.shortfall,
+        without_query=record.without_query,
+        outcomes=record.outcomes,
+        reasons=record.reasons,
+    )
 
 
-def _listed(names: list[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5])
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
-def _compose(store: Store, source: Source, lane: dict[str, Any]) -> dict[str, Any]:
+def _compose(store: Store, source: Source, lane: _Built | _LeftOut) -> ComposedDataset:
     printed = printed_row(source.printed)
-    out: dict[str, Any] = {
-        "status": lane["status"],
-        "reason": lane["reason"],
-        "domain": source.domain,
-        "row": source.row,
-        "printed": printed,
-    }
-    if lane["status"] != "ok":
-        return out | {"built": None, "origin": None, "partial": False}
     described = _describe(lane, source)
-    tables = {file: _shapes(store, f"{lane['place']}/{file}") for file in (layout.QUERIES, layout.ANOMALIES)}
-    levels = [int(rho) for rho in lane["wanted_normals"]]
-    normals = {
-        rho: lane["files"].get(layout.data(source.name, layout.normals(rho)), {}).get("rows", 0) for rho in levels
-    }
+    common = ComposedDataset(
+        status=described.status,
+        reason=described.reason,
+        domain=source.domain,
+        row=source.row,
+        printed=printed,
+        built=None,
+        origin=described.origin,
+        partial=described.partial,
+    )
+    if isinstance(lane, _LeftOut) or isinstance(described, UnbuiltDataset):
+        return common
+    record = lane.record
+    tables = {file: _shapes(store, f"{lane.place}/{file}") for file in (layout.QUERIES, layout.ANOMALIES)}
+    added = {int(rho): layout.data(source.name, layout.normals(int(rho))) for rho in record.wanted_normals}
+    normals = {rho: record.files[path].rows if path in record.files else 0 for rho, path in added.items()}
     built = compose_row(tables[layout.QUERIES], tables[layout.ANOMALIES], normals)
-    return out | {
-        "origin": described["origin"],
-        "partial": described["partial"],
-        "partial_note": described["partial_note"],
-        "own_choice": source.own_choice or None,
-        "built": built,
-        "difference": differences(built, printed),
-        "shortfall": lane["shortfall"],
-        "without_query": lane["without_query"],
-    }
+    return common.changed(
+        partial_note=described.partial_note,
+        own_choice=source.own_choice or None,
+        built=built,
+        difference=differences(built, printed),
+        shortfall=record.shortfall,
+        without_query=record.without_query,
+    )
 
 
 def _shapes(store: Store, path: str) -> pa.Table | None:
@@ -225,30 +250,18 @@ def _shapes(store: Store, path: str) -> pa.Table | None:
     return pa.concat_tables(parts)
 
 
-def _copy(store: Store, source: str, target: str) -> dict[str, Any]:
-    store.copy(source, target)
-    return {"sha256": store.sha256(target), "bytes": store.size(target)}
-
-
-def _text(store: Store, target: str, path: str, data: bytes) -> dict[str, Any]:
+def _text(store: Store, target: str, path: str, data: bytes) -> FileEntry:
     store.write_bytes(f"{target}/{path}", data)
-    sha = hashlib.sha256(data).hexdigest()
-    return {"sha256": sha, "bytes": len(data), "rows": None, "content_sha256": sha}
+    return text_entry(data)
 
 
-def _refuse_rewrite(store: Store, version: str, manifest: dict[str, Any]) -> None:
-    receipts = store.read_json(RECEIPTS) if store.exists(RECEIPTS) else {}
-    receipt = receipts.get(version)
-    if receipt is not None and receipt["content"] != release_content(manifest):
+def _refuse_rewrite(store: Store, version: str, manifest: Manifest) -> None:
+    receipt = receipts(store).get(version)
+    if receipt is not None and receipt.content != manifest.content:
         raise ReadbenchError(
-            f"version {version} is published ({receipt['target']}) and this build differs from it: "
+            f"version {version} is published ({receipt.target}) and this build differs from it: "
             "a published version is never rewritten; choose another with --version"
         )
-
-
-def release_content(manifest: dict[str, Any]) -> str:
-    """One hash for everything a release holds."""
-    return digest({path: f["content_sha256"] for path, f in manifest["files"].items()})
 
 
 def releases(store: Store) -> list[str]:

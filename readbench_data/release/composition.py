@@ -1,18 +1,68 @@
-"""What a release holds of each dataset, beside the row the paper prints."""
+"""What a release holds of each dataset, beside the row the paper prints: ``composition.json``."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pyarrow as pa
+from pydantic import Field
 
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Printed
+from readbench_data.dataset.status import LaneStatus
+from readbench_data.release.manifest import DatasetEntry
+from readbench_data.store.records import Number, Record
 
 COLUMNS = ("C", "T", "classes", "corpus", "queries", "rel/q", "imbalance")
 
 
-def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: dict[int, int]) -> dict[str, Any]:
+class SizeRow(Record):
+    """Sizes of a dataset: channels and timesteps of its windows (a range where they differ), fault classes, entries
+    of the corpora at each pollution level, queries; see :func:`compose_row` for the last two."""
+
+    C: str | None
+    T: str | None
+    classes: int
+    corpus: tuple[int, ...]
+    queries: int
+    relevant_per_query: Number | None
+    imbalance: Number | None
+
+
+class BuiltRow(SizeRow):
+    """Sizes of a built dataset, with the entries of each class. ``same_at_all_levels``: it has no Normal window."""
+
+    corpus_classes: dict[str, int]
+    query_classes: dict[str, int]
+    same_at_all_levels: bool
+
+
+class ComposedDataset(Record):
+    """A dataset of the composition. ``difference``: how the built row differs from the printed one, by field."""
+
+    status: LaneStatus
+    reason: str | None
+    domain: str
+    row: int
+    printed: SizeRow | None
+    built: BuiltRow | None
+    origin: OriginKind | None
+    partial: bool
+    partial_note: str | None = None
+    own_choice: str | None = None
+    difference: dict[str, str] = Field(default_factory=dict)
+    shortfall: dict[str, int] = Field(default_factory=dict)
+    without_query: dict[str, str] = Field(default_factory=dict)
+
+
+class ReleaseComposition(Record):
+    """``composition.json``."""
+
+    version: str
+    datasets: dict[str, ComposedDataset]
+
+
+def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: dict[int, int]) -> BuiltRow:
     """Sizes of one dataset. Tables need ``class_label, length, width``; ``normals``: Normals added at each level.
 
     ``relevant_per_query`` is the mean over the actual queries of their class's corpus size, ``imbalance`` the
@@ -29,18 +79,18 @@ def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: d
     levels = [corpus.total()]
     for added in normals.values():
         levels.append(levels[-1] + added)
-    return {
-        "C": _range(widths),
-        "T": _range(lengths),
-        "classes": len(corpus),
-        "corpus": levels,
-        "queries": len(asked),
-        "relevant_per_query": round(sum(corpus[c] for c in asked) / len(asked), 4) if asked else None,
-        "imbalance": round(max(corpus.values()) / min(corpus.values()), 4) if corpus else None,
-        "corpus_classes": dict(sorted(corpus.items())),
-        "query_classes": dict(sorted(Counter(asked).items())),
-        "same_at_all_levels": bool(corpus) and not any(normals.values()),
-    }
+    return BuiltRow(
+        C=_range(widths),
+        T=_range(lengths),
+        classes=len(corpus),
+        corpus=tuple(levels),
+        queries=len(asked),
+        relevant_per_query=round(sum(corpus[c] for c in asked) / len(asked), 4) if asked else None,
+        imbalance=round(max(corpus.values()) / min(corpus.values()), 4) if corpus else None,
+        corpus_classes=dict(sorted(corpus.items())),
+        query_classes=dict(sorted(Counter(asked).items())),
+        same_at_all_levels=bool(corpus) and not any(normals.values()),
+    )
 
 
 def _range(values: set[int]) -> str | None:
@@ -50,71 +100,85 @@ def _range(values: set[int]) -> str | None:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def printed_row(printed: Printed | None) -> dict[str, Any] | None:
+def printed_row(printed: Printed | None) -> SizeRow | None:
     """The printed row in the same words, or None where the paper's is not known."""
     if printed is None:
         return None
-    return {
-        "C": printed.channels,
-        "T": str(printed.length),
-        "classes": printed.classes,
-        "corpus": list(printed.corpus),
-        "queries": printed.queries,
-        "relevant_per_query": printed.relevant_per_query,
-        "imbalance": printed.imbalance,
-    }
+    return SizeRow(
+        C=printed.channels,
+        T=str(printed.length),
+        classes=printed.classes,
+        corpus=tuple(printed.corpus),
+        queries=printed.queries,
+        relevant_per_query=printed.relevant_per_query,
+        imbalance=printed.imbalance,
+    )
 
 
-def differences(built: dict[str, Any], printed: dict[str, Any] | None) -> dict[str, str]:
+def differences(built: BuiltRow, printed: SizeRow | None) -> dict[str, str]:
     """How the built row differs from the printed one, field by field; nothing where they agree."""
     if printed is None:
         return {}
     out = {}
     for field in ("C", "T", "classes", "corpus", "queries"):
-        if built[field] != printed[field]:
-            out[field] = f"{_text(built[field])} instead of {_text(printed[field])}"
+        mine, theirs = getattr(built, field), getattr(printed, field)
+        if mine != theirs:
+            out[field] = f"{_text(mine)} instead of {_text(theirs)}"
     for field in ("relevant_per_query", "imbalance"):
-        if built[field] is not None and round(built[field], 1) != printed[field]:
-            percent = 100 * (built[field] / printed[field] - 1)
-            out[field] = f"{built[field]:.1f} instead of {printed[field]:.1f} ({percent:+.1f} %)"
+        mine, theirs = getattr(built, field), getattr(printed, field)
+        if mine is not None and round(mine, 1) != theirs:
+            percent = 100 * (mine / theirs - 1)
+            out[field] = f"{mine:.1f} instead of {theirs:.1f} ({percent:+.1f} %)"
     return out
 
 
-def _text(value: Any) -> str:
-    return "/".join(str(v) for v in value) if isinstance(value, list) else str(value)
+def _text(value: object) -> str:
+    return "/".join(str(v) for v in value) if isinstance(value, tuple) else str(value)
 
 
-def _cells(row: dict[str, Any] | None) -> list[str]:
+def _cells(row: SizeRow | None) -> list[str]:
     if row is None:
         return ["unknown"] * len(COLUMNS)
-    relevant, imbalance = row["relevant_per_query"], row["imbalance"]
     return [
-        row["C"] or "-",
-        row["T"] or "-",
-        str(row["classes"]),
-        _text(row["corpus"]),
-        str(row["queries"]),
-        "-" if relevant is None else f"{relevant:.1f}",
-        "-" if imbalance is None else f"{imbalance:.1f}",
+        row.C or "-",
+        row.T or "-",
+        str(row.classes),
+        _text(row.corpus),
+        str(row.queries),
+        "-" if row.relevant_per_query is None else f"{row.relevant_per_query:.1f}",
+        "-" if row.imbalance is None else f"{row.imbalance:.1f}",
     ]
 
 
-def state(dataset: dict[str, Any]) -> str:
+def state(dataset: DatasetEntry | ComposedDataset) -> str:
     """The word for where a dataset's data stand: complete, partial, miniature, or why there are none."""
-    if dataset["status"] != "ok":
-        return str(dataset["status"])
-    if dataset["origin"] == "miniature":
-        return "miniature"
-    return "partial" if dataset["partial"] else str(dataset["origin"])
+    if dataset.status != LaneStatus.OK:
+        return str(dataset.status)
+    if dataset.origin == OriginKind.MINIATURE:
+        return str(OriginKind.MINIATURE)
+    return "partial" if dataset.partial else str(dataset.origin)
 
 
-def table_rows(composition: dict[str, Any]) -> list[list[str]]:
-    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath."""
+def not_selected(composition: ReleaseComposition) -> list[str]:
+    """The datasets that this build was not asked for, in the paper's order."""
+    return [name for name, dataset in _in_order(composition) if dataset.status == LaneStatus.NOT_SELECTED]
+
+
+def _in_order(composition: ReleaseComposition) -> list[tuple[str, ComposedDataset]]:
+    return sorted(composition.datasets.items(), key=lambda item: (item[1].row, item[0]))
+
+
+def table_rows(composition: ReleaseComposition, absent: bool = False) -> list[list[str]]:
+    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath.
+
+    ``absent``: also a row for each dataset without data, as cards of earlier versions have.
+    """
     rows = []
-    for name, dataset in sorted(composition["datasets"].items(), key=lambda item: (item[1]["row"], item[0])):
-        built = dataset["built"] if dataset["status"] == "ok" else None
+    for name, dataset in _in_order(composition):
+        if dataset.status != LaneStatus.OK and not absent:
+            continue
+        built = dataset.built if dataset.status == LaneStatus.OK else None
         cells = _cells(built) if built is not None else ["-"] * len(COLUMNS)
         rows.append([name, state(dataset), *cells])
-        printed = dataset["printed"]
-        rows.append(["", "printed", *_cells(printed)])
+        rows.append(["", "printed", *_cells(dataset.printed)])
     return rows

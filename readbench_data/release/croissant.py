@@ -7,15 +7,19 @@ same bytes are true in a folder and on the Hub. A corpus is the record sets that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+import pyarrow as pa
 
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.licences import overall
+from readbench_data.release.manifest import FileEntry, Manifest
+from readbench_data.store.records import JsonObject
+from readbench_data.windows.columns import ENTRY_COLUMNS
 
 VERSION = "http://mlcommons.org/croissant/1.1"
 
-CONTEXT: dict[str, Any] = {
+CONTEXT: JsonObject = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "arrayShape": "cr:arrayShape",
@@ -59,17 +63,17 @@ CONTEXT: dict[str, Any] = {
     "transform": "cr:transform",
 }
 
-FIELDS: tuple[tuple[str, str, str | None, str], ...] = (
-    ("entry_id", "sc:Text", None, "opaque name of the window"),
-    ("dataset", "sc:Text", None, "dataset the window was cut from"),
-    ("ts_values", "cr:Float32", "-1,-1", "values, [T][C]: one row a timestep, one column a channel"),
-    ("channels", "sc:Text", "-1", "names of the C channels"),
-    ("label", "sc:Text", None, "normal or anomaly"),
-    ("class_label", "sc:Text", None, "fault type, or Normal: two entries are relevant to each other if it is equal"),
-    ("rca_target", "sc:Text", None, "faulty component where the source names one"),
-    ("rca_affected", "sc:Text", "-1", "channels the fault shows in, where the source names them"),
-    ("native_split", "sc:Text", None, "side of the split: test for queries, train for the corpus"),
-    ("extras", "sc:Text", None, "more about the window, as a JSON object"),
+
+def _croissant_type(kind: pa.DataType) -> tuple[str, str | None]:
+    """Croissant data type of an Arrow type, and its array shape (None for a single value)."""
+    depth = 0
+    while pa.types.is_list(kind):
+        kind, depth = kind.value_type, depth + 1
+    return {"string": "sc:Text", "float": "cr:Float32"}[str(kind)], ",".join(["-1"] * depth) or None
+
+
+FIELDS: tuple[tuple[str, str, str | None, str], ...] = tuple(
+    (column.name, *_croissant_type(column.type), column.meaning) for column in ENTRY_COLUMNS
 )
 """Column of an entry file -> Croissant type, array shape (None for a single value), meaning."""
 
@@ -79,12 +83,12 @@ CITE = (
 )
 
 
-def croissant(manifest: Mapping[str, Any], sources: Mapping[str, Source]) -> dict[str, Any]:
-    """The description as JSON-LD. ``manifest`` needs ``version``, ``datasets`` and ``files``."""
-    present = sorted(n for n, d in manifest["datasets"].items() if d["status"] == "ok")
+def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
+    """The description as JSON-LD."""
+    present = sorted(manifest.built)
     parts = {name: sources[name].licence for name in present}
-    entries = [p for p in sorted(manifest["files"]) if p.startswith("data/")]
-    small = [n for n in present if manifest["datasets"][n]["origin"] == "miniature"]
+    entries = [p for p in sorted(manifest.files) if p.startswith("data/")]
+    small = [n for n in present if manifest.built[n].miniature]
     about = (
         "Windows of multichannel time series with the fault they show: queries, and corpora of past cases at 0, 10 "
         "and 20 % Normal. An independent rebuild of READ-Bench from its public sources."
@@ -99,28 +103,28 @@ def croissant(manifest: Mapping[str, Any], sources: Mapping[str, Source]) -> dic
         "conformsTo": VERSION,
         "citeAs": CITE,
         "url": "https://arxiv.org/abs/2609.32123",
-        "version": manifest["version"],
+        "version": manifest.version,
         "license": sorted({licence.url for licence in parts.values()}),
         "keywords": ["time series", "anomaly", "fault diagnosis", "retrieval", "root cause analysis"],
         "conditionsOfAccess": overall(parts).reason if parts else "it holds no dataset",
-        "distribution": [_file_object(path, manifest["files"][path]) for path in entries],
+        "distribution": [_file_object(path, manifest.files[path]) for path in entries],
         "recordSet": [_record_set(path) for path in entries],
     }
 
 
-def _file_object(path: str, stated: Mapping[str, Any]) -> dict[str, Any]:
+def _file_object(path: str, stated: FileEntry) -> JsonObject:
     return {
         "@type": "cr:FileObject",
         "@id": path,
         "name": path,
         "contentUrl": path,
-        "contentSize": f"{stated['bytes']} B",
+        "contentSize": f"{stated.bytes} B",
         "encodingFormat": "application/x-parquet",
-        "sha256": stated["sha256"],
+        "sha256": stated.sha256,
     }
 
 
-def _record_set(path: str) -> dict[str, Any]:
+def _record_set(path: str) -> JsonObject:
     _, dataset, rest = path.split("/", 2)
     name = f"{dataset}/{rest.removesuffix('.parquet')}"
     splits = [split for split, members in layout.splits().items() if rest in members]
@@ -135,8 +139,8 @@ def _record_set(path: str) -> dict[str, Any]:
     }
 
 
-def _field(record_set: str, path: str, column: str, kind: str, shape: str | None, meaning: str) -> dict[str, Any]:
-    made: dict[str, Any] = {
+def _field(record_set: str, path: str, column: str, kind: str, shape: str | None, meaning: str) -> JsonObject:
+    made: JsonObject = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column}",
         "name": column,

@@ -24,7 +24,9 @@ from readbench_data.release.diff_report import (
     DatasetDiff,
     ReleaseDiff,
 )
+from readbench_data.release.manifest import BuiltDataset, DatasetEntry, Manifest, SourceFile
 from readbench_data.release.reading import iter_entries, read_audit, read_manifest
+from readbench_data.windows.outcomes import Outcome
 
 SETS = [(layout.QUERIES, "queries"), (layout.ANOMALIES, "anomalies")]
 SETS += [(layout.normals(rho), f"normals-{rho}") for rho in (10, 20)]
@@ -34,43 +36,32 @@ _AUDIT = ["entry_id", "class_label", "outcome", "reason", "pollution"]
 def diff_releases(a: Path, b: Path) -> ReleaseDiff:
     """The difference from the release in folder ``a`` to the one in ``b``."""
     before, after = read_manifest(a), read_manifest(b)
-    names = list(dict.fromkeys([*after["datasets"], *before["datasets"]]))
-    absent = {"status": "absent"}
-    datasets = tuple(
-        _dataset(name, a, b, before, after, before["datasets"].get(name, absent), after["datasets"].get(name, absent))
-        for name in names
-    )
-    shared = {k: (before.get(k), after.get(k)) for k in ("format", "seed", "code_version")}
+    names = list(dict.fromkeys([*after.datasets, *before.datasets]))
+    datasets = tuple(_dataset(name, a, b, before, after) for name in names)
+    shared = {k: (getattr(before, k), getattr(after, k)) for k in ("format", "seed", "code_version")}
     causes = [f"{k.replace('_', ' ')} {_short(x)} -> {_short(y)}" for k, (x, y) in shared.items() if x != y]
-    causes += list(_settings("config", before["config"], after["config"], skip=("seed", "datasets")))
-    return ReleaseDiff(before["version"], after["version"], datasets, tuple(causes), tuple(_files(before, after)))
+    causes += list(_settings("config", before.config, after.config, skip=("seed", "datasets")))
+    return ReleaseDiff(before.version, after.version, datasets, tuple(causes), tuple(_files(before, after)))
 
 
-def _files(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+def _files(before: Manifest, after: Manifest) -> Iterator[str]:
     """Files whose content differs. The card and the composition name the version, so they count only where
     the version is the same."""
-    same_version = before["version"] == after["version"]
-    for path in sorted({*before["files"], *after["files"]}):
+    same_version = before.version == after.version
+    for path in sorted({*before.files, *after.files}):
         if not same_version and not path.startswith(("data/", "audit/", "licenses/")):
             continue
-        old, new = before["files"].get(path), after["files"].get(path)
-        if old is None or new is None or old["content_sha256"] != new["content_sha256"]:
+        old, new = before.files.get(path), after.files.get(path)
+        if old is None or new is None or old.content_sha256 != new.content_sha256:
             yield path
 
 
-def _dataset(
-    name: str,
-    a: Path,
-    b: Path,
-    before: dict[str, Any],
-    after: dict[str, Any],
-    old: dict[str, Any],
-    new: dict[str, Any],
-) -> DatasetDiff:
+def _dataset(name: str, a: Path, b: Path, before: Manifest, after: Manifest) -> DatasetDiff:
     """One dataset. Where one release only has it, its entries came or went with it: no entry needs a reason."""
-    lone = (old["status"] == "ok") != (new["status"] == "ok")
+    old, new = before.datasets.get(name), after.datasets.get(name)
+    lone = (name in before.built) != (name in after.built)
     path = layout.audit(name)
-    sides = [_audit(folder, name, path in m["files"]) for folder, m in ((a, before), (b, after))]
+    sides = [_audit(folder, name, path in m.files) for folder, m in ((a, before), (b, after))]
     joined = sides[0].join(sides[1], on="entry_id", how="full", suffix="_after", coalesce=True)
     joined = joined.rename(
         {"class_label": "class_before", "set": "set_before", "class_label_after": "class_after", "told": "told_before"}
@@ -90,9 +81,14 @@ def _dataset(
         *_values(name, a, b, before, after, joined),
     ]
     unpublished = joined.filter(~was & ~now & both & relabelled).height
-    reason = (old if old["status"] != "ok" else new).get("reason") if lone else None
+    without = (new if name in before.built else old) if lone else None
+    reason = without.reason if without is not None else None
     causes = tuple(_causes(old, new))
-    return DatasetDiff(name, old["status"], new["status"], pl.concat(parts), unpublished, causes, reason)
+    return DatasetDiff(name, _status(old), _status(new), pl.concat(parts), unpublished, causes, reason)
+
+
+def _status(dataset: DatasetEntry | None) -> str:
+    return str(dataset.status) if dataset is not None else "absent"
 
 
 def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
@@ -104,9 +100,9 @@ def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
     return frame.select(
         "entry_id",
         "class_label",
-        set=pl.when(pl.col("outcome") == "query")
+        set=pl.when(pl.col("outcome") == Outcome.QUERY)
         .then(pl.lit("queries"))
-        .when(pl.col("outcome") == "corpus")
+        .when(pl.col("outcome") == Outcome.CORPUS)
         .then(level),
         told=pl.concat_str("outcome", "reason", separator=", ", ignore_nulls=True),
     )
@@ -119,12 +115,12 @@ def _rows(frame: pl.DataFrame, kind: str, why: pl.Expr | None = None) -> pl.Data
 
 
 def _values(
-    name: str, a: Path, b: Path, before: dict[str, Any], after: dict[str, Any], joined: pl.DataFrame
+    name: str, a: Path, b: Path, before: Manifest, after: Manifest, joined: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
     """Entries that both releases publish and whose values or other columns differ."""
     kept = joined.filter(pl.col("set_before").is_not_null() & pl.col("set_after").is_not_null())
     paths = [layout.data(name, file) for file, _ in SETS]
-    stated = [{p: m["files"][p]["content_sha256"] for p in paths if p in m["files"]} for m in (before, after)]
+    stated = [{p: m.files[p].content_sha256 for p in paths if p in m.files} for m in (before, after)]
     if stated[0] == stated[1] or not kept.height:
         return
     old, new = (_hashes(folder, list(own)) for folder, own in zip((a, b), stated, strict=True))
@@ -154,20 +150,18 @@ def _hashes(folder: Path, paths: list[str]) -> dict[str, tuple[bytes, bytes]]:
     return found
 
 
-def _causes(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
+def _causes(old: DatasetEntry | None, new: DatasetEntry | None) -> Iterator[str]:
     """What of a dataset's part of the manifest differs, in words."""
-    if old["status"] != new["status"]:
-        yield f"status {old['status']} -> {new['status']}" + (f" ({new['reason']})" if new.get("reason") else "")
-        return
-    if old["status"] != "ok":
-        return
-    for key in ("origin", "licence"):
-        if old[key] != new[key]:
-            yield f"{key} {old[key]} -> {new[key]}"
-    yield from _settings("settings", old["settings"], new["settings"])
-    yield from _settings("config", old["config"], new["config"])
-    yield from _settings("rule", old["rule"], new["rule"])
-    yield from _source_files(old["source_files"], new["source_files"])
+    if _status(old) != _status(new):
+        yield f"status {_status(old)} -> {_status(new)}" + (f" ({new.reason})" if new and new.reason else "")
+    elif isinstance(old, BuiltDataset) and isinstance(new, BuiltDataset):
+        for key in ("origin", "licence"):
+            if getattr(old, key) != getattr(new, key):
+                yield f"{key} {getattr(old, key)} -> {getattr(new, key)}"
+        yield from _settings("settings", old.settings.to_json(), new.settings.to_json())
+        yield from _settings("config", old.config.to_json(), new.config.to_json())
+        yield from _settings("rule", old.rule.to_json(), new.rule.to_json())
+        yield from _source_files(old.source_files, new.source_files)
 
 
 def _settings(title: str, old: Mapping[str, Any], new: Mapping[str, Any], skip: tuple[str, ...] = ()) -> Iterator[str]:
@@ -179,10 +173,10 @@ def _settings(title: str, old: Mapping[str, Any], new: Mapping[str, Any], skip: 
             yield f"{title} {key} {_short(x)} -> {_short(y)}"
 
 
-def _source_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _source_files(old: Mapping[str, SourceFile], new: Mapping[str, SourceFile]) -> Iterator[str]:
     shared = set(old) & set(new)
     told = {
-        "changed": sorted(p for p in shared if old[p]["sha256"] != new[p]["sha256"]),
+        "changed": sorted(p for p in shared if old[p].sha256 != new[p].sha256),
         "added": sorted(set(new) - set(old)),
         "gone": sorted(set(old) - set(new)),
     }

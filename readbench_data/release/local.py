@@ -8,39 +8,42 @@ receipt for it. From then on its content is final: a build that differs is refus
 from __future__ import annotations
 
 import uuid
-from typing import Any
+from dataclasses import dataclass
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
-from readbench_data.release.build import RECEIPTS, release_content
+from readbench_data.release.reading import manifest_in
+from readbench_data.release.receipts import receipts
 from readbench_data.store.store import Store
 
 
-def publish_local(store: Store, version: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class LocalCopy:
+    """A version in the local versioned folder. ``content``: hash of the release; ``unchanged``: it was there."""
+
+    version: str
+    target: str
+    content: str
+    unchanged: bool
+
+
+def publish_local(store: Store, version: str) -> LocalCopy:
     """Copy a release into the local versioned folder; nothing is done where it is there already."""
     release = f"release/{version}"
     target = f"published/{version}"
-    manifest = _manifest(store, release)
-    content = release_content(manifest)
-    receipt = {"version": version, "target": store.url(target), "content": content}
+    if not store.exists(f"{release}/{layout.MANIFEST}"):
+        raise ReadbenchError(f"{store.url(release)}: no {layout.MANIFEST}: build the release first")
+    manifest = manifest_in(store, release)
+    content = manifest.content
     if store.exists(f"{target}/{layout.MANIFEST}"):
-        if release_content(_manifest(store, target)) == content:
-            return {**receipt, "unchanged": True}
-        final = store.read_json(RECEIPTS) if store.exists(RECEIPTS) else {}
-        if version in final:
+        if manifest_in(store, target).content == content:
+            return LocalCopy(version, store.url(target), content, unchanged=True)
+        if version in receipts(store):
             raise ReadbenchError(f"version {version} is published with other content: choose another with --version")
     staging = f"published/.publishing-{uuid.uuid4().hex[:8]}" if store.is_local else target
-    for path in sorted(manifest["files"]):
+    for path in sorted(manifest.files):
         store.copy(f"{release}/{path}", f"{staging}/{path}")
     store.copy(f"{release}/{layout.MANIFEST}", f"{staging}/{layout.MANIFEST}")
     if staging != target:
         store.swap(staging, target)
-    return {**receipt, "unchanged": False}
-
-
-def _manifest(store: Store, folder: str) -> dict[str, Any]:
-    path = f"{folder}/{layout.MANIFEST}"
-    if not store.exists(path):
-        raise ReadbenchError(f"{store.url(folder)}: no {layout.MANIFEST}: build the release first")
-    manifest: dict[str, Any] = store.read_json(path)
-    return manifest
+    return LocalCopy(version, store.url(target), content, unchanged=False)

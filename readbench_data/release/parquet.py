@@ -19,28 +19,12 @@ import pyarrow.parquet as pq
 from readbench_data.entry import ENTRY_SCHEMA, VALUES_LEAF, nest, unnest
 from readbench_data.release.content import ContentHash
 from readbench_data.release.row_groups import chunking, row_groups
-from readbench_data.windows.index import INDEX_SCHEMA
+from readbench_data.windows.columns import AUDIT_COLUMNS, arrow_schema
 
 TABLE_CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 
-_PLACED = {
-    "side": pa.string(),
-    "outcome": pa.string(),
-    "pollution": pa.int64(),
-    "duplicate_of": pa.string(),
-    "draw_rank": pa.int64(),
-}
-"""Columns of the audit table that the split and the draw add to the index."""
-
-AUDIT_COLUMNS = (
-    *("entry_id", "dataset", "recording_id", "unit", "native_split", "source_file", "source_sha256"),
-    *("row_start", "row_stop", "context_start", "context_stop", "time_start", "time_stop", "side"),
-    *("rule", "votes", "majority_share", "event_id", "event_coverage", "class_label", "outcome", "reason"),
-    *("filled_fraction", "sentinel_count", "pollution", "duplicate_of", "draw_rank"),
-)
-"""Columns of the audit table in their fixed order."""
-
-AUDIT_SCHEMA = pa.schema([(name, _PLACED.get(name) or INDEX_SCHEMA.field(name).type) for name in AUDIT_COLUMNS])
+AUDIT_SCHEMA = arrow_schema(AUDIT_COLUMNS)
+"""Arrow schema of the audit table; what its columns mean: ``readbench_data.windows.columns``."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
-"""Which windows are drawn: queries, corpus anomalies, and Normals for the three pollution levels.
+"""Sampling: which windows are selected as queries, as corpus anomalies, and as Normals for the three pollution levels.
 
-``compose`` is a pure function of the kept windows and the configuration, so a published pool with its audit
-table gives the released queries and corpora again. Sampling is stratified by class (paper 3.2); the order in
-which a class's windows are drawn is a seeded hash of ``entry_id``, so a window's rank does not depend on which
-other windows there are, and the corpora nest.
+``compose`` is a pure function of the labelled windows and the configuration, so the released queries and corpora can
+be reproduced from a published pool and its audit table. Sampling is stratified by class (paper 3.2). Within a class,
+windows are drawn in the order of a seeded hash of ``entry_id``: the rank of a window does not depend on the other
+windows, and the corpora nest.
 """
 
 from __future__ import annotations
@@ -15,16 +15,15 @@ import polars as pl
 
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL
-from readbench_data.selection.split import CORPUS, QUERY, join_units, keyed, split_units
-
-CONFLICT = "conflicting_duplicate"
+from readbench_data.selection.split import join_units, keyed, split_units
+from readbench_data.windows.outcomes import Outcome, Reason, Side
 
 
 @dataclass(frozen=True)
 class Composition:
-    """The drawn sets. ``windows``: one row per labelled window with ``unit`` (joined), ``side``, ``outcome``,
-    ``reason``, ``pollution``, ``duplicate_of``, ``draw_rank``, in the order given. ``wanted`` and ``shortfall``:
-    Normals by level, and how many of them are not there. ``without_query``: class -> why it has no query.
+    """The result of sampling. ``windows``: one row per labelled window, in the order given, with ``unit`` (joined),
+    ``side``, ``outcome``, ``reason``, ``pollution``, ``duplicate_of`` and ``draw_rank``. ``wanted``: number of Normals
+    per level; ``shortfall``: how many of them are missing. ``without_query``: class -> why it has no query.
     """
 
     windows: pl.DataFrame
@@ -34,15 +33,15 @@ class Composition:
 
 
 def normals_wanted(anomalies: int, rho: int) -> int:
-    """Normals beside ``anomalies`` for a share of ``rho`` percent of the whole corpus; half rounds to even."""
+    """Number of Normals that are ``rho`` percent of a corpus with ``anomalies`` other windows; halves round to even."""
     return round(anomalies * rho / (100 - rho))
 
 
 def allocate(available: Mapping[str, int], cap: int, floors: Mapping[str, int]) -> dict[str, int]:
-    """How many to draw of each class: in proportion to what is there, at most ``cap`` in all.
+    """Return how many windows to draw per class: in proportion to ``available``, at most ``cap`` in total.
 
-    Every class gets its floor first; where the floors do not fit, the largest classes get theirs and the
-    rest nothing. What remains goes to the largest remainders (ties: by name).
+    Every class gets its minimum (``floors``) first. If the minimums do not fit into the cap, the largest classes get
+    theirs and the others nothing. The rest goes to the largest remainders (ties: by name).
     """
     if sum(available.values()) <= cap:
         return dict(available)
@@ -73,8 +72,10 @@ def allocate(available: Mapping[str, int], cap: int, floors: Mapping[str, int]) 
 
 
 def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConfig) -> Composition:
-    """Split, then draw. ``windows`` needs ``entry_id, unit, native_split, class_label, content_hash`` and holds
-    labelled windows only."""
+    """Split the windows by unit, then sample each side.
+
+    ``windows``: labelled windows only, with ``entry_id, unit, native_split, class_label, content_hash``.
+    """
     frame = _joined(_mark_duplicates(windows.select("entry_id", "unit", "native_split", "class_label", "content_hash")))
     usable = frame.filter(pl.col("reason").is_null())
     sides = split_units(
@@ -90,8 +91,8 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
         .then(pl.col("key").rank("ordinal").over("side", "class_label", "drawable"))
         .cast(pl.Int64)
     )
-    corpus_has = _counts(frame, CORPUS)
-    query_has = _counts(frame, QUERY)
+    corpus_has = _counts(frame, Side.CORPUS)
+    query_has = _counts(frame, Side.QUERY)
     floors = {c: dataset.min_same_class if c in query_has else 1 for c in corpus_has}
     corpus_draw = allocate(corpus_has, config.corpus_cap, floors)
     eligible = {c: n for c, n in query_has.items() if corpus_draw.get(c, 0) >= dataset.min_same_class}
@@ -99,10 +100,12 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
     anomalies = sum(corpus_draw.values())
     levels = [rho for rho in config.pollution if rho > 0]
     wanted = {rho: normals_wanted(anomalies, rho) for rho in levels}
-    normals = frame.filter(pl.col("drawable") & (pl.col("side") == CORPUS) & (pl.col("class_label") == NORMAL)).height
+    normals = frame.filter(
+        pl.col("drawable") & (pl.col("side") == Side.CORPUS) & (pl.col("class_label") == NORMAL)
+    ).height
     frame = _decide(frame, corpus_draw, query_draw, wanted)
     without = {
-        c: "all its windows lie in corpus units"
+        c: "all its windows are in corpus units"
         if c not in query_has
         else f"fewer than {dataset.min_same_class} corpus windows of its class"
         if c not in eligible
@@ -118,33 +121,18 @@ def compose(windows: pl.DataFrame, config: BenchmarkConfig, dataset: DatasetConf
     )
 
 
-def pool_windows(audit: pl.DataFrame) -> pl.DataFrame:
-    """The kept windows of an audit table, as :func:`compose` takes them.
-
-    With the pool this gives a release's queries and corpora again: the units are joined already, and windows of
-    equal content point to the first of them.
-    """
-    return audit.filter(pl.col("outcome") != "dropped").select(
-        "entry_id",
-        "unit",
-        "native_split",
-        "class_label",
-        content_hash=pl.coalesce("duplicate_of", "entry_id"),
-    )
-
-
 def _mark_duplicates(windows: pl.DataFrame) -> pl.DataFrame:
-    """Windows with equal content: dropped where their classes differ, else marked as copies of the first."""
+    """Mark windows of equal content: conflicting where their classes differ, else as copies of the first one."""
     same = pl.col("content_hash")
     first = pl.col("entry_id").min().over(same)
     return windows.with_columns(
         duplicate_of=pl.when(first != pl.col("entry_id")).then(first),
-        reason=pl.when(pl.col("class_label").n_unique().over(same) > 1).then(pl.lit(CONFLICT)),
+        reason=pl.when(pl.col("class_label").n_unique().over(same) > 1).then(pl.lit(Reason.CONFLICTING_DUPLICATE)),
     )
 
 
 def _joined(frame: pl.DataFrame) -> pl.DataFrame:
-    """Units that share an identical window become one."""
+    """Join units that share an identical window."""
     shared = (
         frame.group_by("content_hash")
         .agg(pl.col("unit").unique().sort())
@@ -172,7 +160,7 @@ def _native_sides(usable: pl.DataFrame, dataset: DatasetConfig) -> dict[str, set
     return sides
 
 
-def _counts(frame: pl.DataFrame, side: str) -> dict[str, int]:
+def _counts(frame: pl.DataFrame, side: Side) -> dict[str, int]:
     drawable = frame.filter(pl.col("drawable") & (pl.col("side") == side) & (pl.col("class_label") != NORMAL))
     return dict(drawable.group_by("class_label").len().sort("class_label").iter_rows())
 
@@ -183,9 +171,9 @@ def _decide(
     query_draw: Mapping[str, int],
     wanted: Mapping[int, int],
 ) -> pl.DataFrame:
-    """Outcome of every window, the pollution level it enters at, and the reason where it is in no set."""
+    """Add the outcome of every window, the lowest pollution level it is in, and the reason if it is not selected."""
     label, rank = pl.col("class_label"), pl.col("draw_rank")
-    normal, on_corpus = label == NORMAL, pl.col("side") == CORPUS
+    normal, on_corpus = label == NORMAL, pl.col("side") == Side.CORPUS
     quota = (
         pl.when(normal)
         .then(pl.when(on_corpus).then(max(wanted.values(), default=0)).otherwise(0))
@@ -200,24 +188,24 @@ def _decide(
     dropped = pl.col("reason").is_not_null()
     return frame.with_columns(
         outcome=pl.when(dropped)
-        .then(pl.lit("dropped"))
+        .then(pl.lit(Outcome.DROPPED))
         .when(drawn & on_corpus)
-        .then(pl.lit("corpus"))
+        .then(pl.lit(Outcome.CORPUS))
         .when(drawn)
-        .then(pl.lit("query"))
-        .otherwise(pl.lit("pool")),
+        .then(pl.lit(Outcome.QUERY))
+        .otherwise(pl.lit(Outcome.POOL)),
         pollution=pl.when(drawn & on_corpus).then(pl.when(normal).then(level).otherwise(0)).cast(pl.Int64),
         reason=pl.when(dropped)
         .then("reason")
         .when(pl.col("duplicate_of").is_not_null())
-        .then(pl.lit("duplicate"))
+        .then(pl.lit(Reason.DUPLICATE))
         .when(drawn)
         .then(None)
         .when(normal & ~on_corpus)
-        .then(pl.lit("normal_on_query_side"))
+        .then(pl.lit(Reason.NORMAL_ON_QUERY_SIDE))
         .when(normal)
-        .then(pl.lit("normal_not_drawn"))
+        .then(pl.lit(Reason.NORMAL_NOT_DRAWN))
         .when(quota == 0)
-        .then(pl.lit("class_not_drawn"))
-        .otherwise(pl.lit("over_cap")),
+        .then(pl.lit(Reason.CLASS_NOT_DRAWN))
+        .otherwise(pl.lit(Reason.OVER_CAP)),
     )

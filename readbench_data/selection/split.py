@@ -1,12 +1,13 @@
-"""Which units are queries and which are corpus: one algorithm for every source.
+"""The split by unit: which units are on the query side and which on the corpus side. One algorithm for all sources.
 
 A unit (well, subject, run, event, case) is never on both sides. Units that share an identical window are joined
-first. Then, class by class from the one with fewest units, each class's units are allotted, largest first, to
-the query side where that brings all the unit's classes together closer to their targets; a class's target is
-what ``round((1 - test_fraction) * n)`` corpus windows leave of it. At last single units change sides while that
-brings the classes closer still. A class that lies in one unit stays in the corpus, units without any fault go to
-the corpus, and a class never leaves the corpus empty (paper A.1.2 asks for a split unit coarser than a window;
-the algorithm is ours, after iterative stratification, Sechidis et al. 2011).
+first. Then the classes are visited, the one with the fewest units first. The units of a class are tried in order of
+size, largest first: a unit goes to the query side if that brings its classes, taken together, closer to their targets.
+The target of a class with n windows is what is left after ``round((1 - test_fraction) * n)`` corpus windows. Finally,
+single units change sides as long as that brings the classes closer to their targets. A class that occurs in one unit
+only stays in the corpus, units without any fault go to the corpus, and the corpus keeps a unit of every class.
+(Paper A.1.2 asks for a split unit coarser than a window; the algorithm is ours, after iterative stratification,
+Sechidis et al. 2011.)
 """
 
 from __future__ import annotations
@@ -15,22 +16,21 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-CORPUS = "corpus"
-QUERY = "query"
+from readbench_data.windows.outcomes import Side
 
 MAX_PASSES = 20
-"""Bound on the passes in which single units change sides; a handful is enough."""
+"""Maximum number of passes in which single units change sides; a few are enough."""
 
 
 def keyed(seed: int, purpose: str, name: str) -> str:
-    """A seeded hash that orders names: the same order whatever else is in the list."""
+    """Return a seeded hash to order names by: the order of two names does not depend on the other names."""
     return hashlib.blake2b(f"{seed}\0{purpose}\0{name}".encode(), digest_size=16).hexdigest()
 
 
 def join_units(units: Iterable[str], shared: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Units that must stay together, by union of the groups in ``shared``: unit -> joined unit.
+    """Join the units of each group in ``shared``, and groups with a common unit: returns unit -> joined unit.
 
-    The joined unit has the name of its first member in alphabetical order.
+    A joined unit is named after its first member in alphabetical order.
     """
     parent = {unit: unit for unit in units}
 
@@ -52,20 +52,19 @@ def split_units(
     test_fraction: float,
     seed: int,
     native: Mapping[str, set[str]] | None = None,
-) -> dict[str, str]:
-    """Side of every unit. ``counts[unit][fault class]``: its fault windows, Normal left out.
+) -> dict[str, Side]:
+    """Return the side of every unit. ``counts[unit][fault class]``: its fault windows, without Normal.
 
-    ``native[unit]``: the sides the source itself put the unit's windows on. Where every class's corpus can be
-    had from the source's own train part that split is kept: a unit wholly in ``test`` is on the query side,
-    one that crosses is on the corpus side.
+    ``native[unit]``: the sides that the source itself puts the unit's windows on. If the source's own train part has
+    faults, that split is used: a unit entirely in ``test`` is on the query side, a unit on both is on the corpus side.
     """
     faulty = {unit: {c: n for c, n in own.items() if n > 0} for unit, own in counts.items()}
     if native is not None and any(sides == {"train"} and faulty[unit] for unit, sides in native.items()):
-        return {unit: QUERY if native.get(unit) == {"test"} and faulty[unit] else CORPUS for unit in counts}
+        return {unit: Side.QUERY if native.get(unit) == {"test"} and faulty[unit] else Side.CORPUS for unit in counts}
     return _stratify(faulty, test_fraction, seed)
 
 
-def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, seed: int) -> dict[str, str]:
+def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, seed: int) -> dict[str, Side]:
     members: dict[str, list[str]] = defaultdict(list)
     total: dict[str, int] = defaultdict(int)
     for unit, own in faulty.items():
@@ -81,11 +80,11 @@ def _stratify(faulty: Mapping[str, Mapping[str, int]], test_fraction: float, see
     for _ in range(MAX_PASSES):
         if not [unit for unit in order if state.flip_if_closer(unit)]:
             break
-    return {unit: QUERY if unit in state.queried else CORPUS for unit in faulty}
+    return {unit: Side.QUERY if unit in state.queried else Side.CORPUS for unit in faulty}
 
 
 class _Allotment:
-    """Which units are queried so far, and how far each class is from its target."""
+    """The units on the query side so far, and the distance of each class from its target."""
 
     def __init__(self, faulty: Mapping[str, Mapping[str, int]], total: Mapping[str, int], test_fraction: float) -> None:
         self.queried: set[str] = set()
@@ -99,7 +98,7 @@ class _Allotment:
                 self._corpus_units[name] += 1
 
     def flip_if_closer(self, unit: str) -> bool:
-        """Move a unit to the other side where that brings the classes closer to their targets."""
+        """Move a unit to the other side if that brings the classes closer to their targets; returns whether it did."""
         sign = -1 if unit in self.queried else 1
         own = self._faulty[unit]
         if sign > 0 and any(self._corpus_units[name] < 2 for name in own):
@@ -114,5 +113,6 @@ class _Allotment:
         return True
 
     def _distance(self, name: str, more: int) -> float:
-        """Squared distance of a class from its target, as a share of the class, with ``more`` windows queried."""
+        """Squared distance of a class from its target, as a share of the class, with ``more`` windows on the query
+        side."""
         return float((self._chosen[name] + more - self._target[name]) / self._total[name]) ** 2

@@ -1,1 +1,1 @@
-"""Where results are stored: a store in which nothing half-made is visible, and the code versions in its keys."""
+"""Where results are stored: a store without visible partial results, and the code versions in its keys."""

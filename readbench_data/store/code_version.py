@@ -1,7 +1,8 @@
-"""The code version of a result: a hash of the code it really uses.
+"""The code version of a result: a hash of the code that the result depends on.
 
 That is a module and everything of this repository it imports, directly or not, so that a changed reader makes
-only its own lane stale. The tables of a module (``tables/<its name>_*`` beside it) count as its code.
+only its own lane stale. What a module declares or looks up next to it counts as its code: the TOML file of its name,
+its tables (``tables/<its name>_*``) and its templates (``templates/<its name>.*`` and ``templates/<its name>_*``).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _imports(module: str) -> frozenset[str]:
 
 
 def closure(modules: Iterable[str]) -> frozenset[str]:
-    """The modules and everything of this repository they import, directly or not."""
+    """Return the modules and everything in this repository that they import, directly or indirectly."""
     found: set[str] = set()
     todo = list(modules)
     while todo:
@@ -51,12 +52,25 @@ def closure(modules: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _with_data(file: Path) -> list[Path]:
+    """A module's file, its TOML file if there is one, its tables and its templates."""
+    declared = file.with_suffix(".toml")
+    tables = sorted((file.parent / "tables").glob(f"{file.stem}_*"))
+    return [file, *([declared] if declared.is_file() else []), *tables, *_templates(file)]
+
+
+def _templates(file: Path) -> list[Path]:
+    """The templates of a module: files in ``templates/`` next to it whose names begin with its name."""
+    folder = file.parent / "templates"
+    return sorted(path for ending in (".*", "_*") for path in folder.glob(file.stem + ending))
+
+
 @cache
 def code_version(*modules: str) -> str:
-    """Twelve hex digits that change when any file in the closure of ``modules`` changes."""
+    """Return twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()
     for module in sorted(closure(modules)):
         file = _file(module)
-        for used in (file, *sorted((file.parent / "tables").glob(f"{file.stem}_*"))) if file else ():
+        for used in _with_data(file) if file else ():
             digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
     return digest.hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""Two folders change their names in one step, where the system can do that (Linux: ``renameat2``)."""
+"""Exchanges the names of two folders atomically, if the system supports it (Linux: ``renameat2``)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import functools
 import os
 from collections.abc import Callable
 
-_HERE = -100  # AT_FDCWD: paths are taken as they are
+_HERE = -100  # AT_FDCWD: relative paths start at the working directory
 _EXCHANGE = 2  # RENAME_EXCHANGE, renameat2(2)
-_CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
 
 
 @functools.cache
 def _renameat2() -> Callable[..., int] | None:
-    """The C library's function, or None where it has none."""
+    """Return the C library's function, or None if it has none."""
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
@@ -26,9 +26,10 @@ def _renameat2() -> Callable[..., int] | None:
 
 
 def exchange(one: str, other: str) -> bool:
-    """Exchange two paths, both of which exist; nobody ever sees either name without a file or folder.
+    """Exchange two existing paths atomically, so that a reader always finds a file or folder under either name.
 
-    False, with nothing done, where the system or its file system cannot. Raises ``OSError`` where it could not.
+    Returns False, without doing anything, if the system or its file system does not support it. Raises ``OSError`` for
+    any other failure.
     """
     function = _renameat2()
     if function is None:
@@ -36,6 +37,6 @@ def exchange(one: str, other: str) -> bool:
     if function(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE) == 0:
         return True
     code = ctypes.get_errno()
-    if code in _CANNOT:
+    if code in _UNSUPPORTED:
         return False
     raise OSError(code, os.strerror(code), one, None, other)

@@ -1,8 +1,8 @@
-"""Where a lane keeps its results: a folder or any fsspec URL, in which nothing half-made is ever visible.
+"""The store: a folder or any fsspec URL in which lanes and releases are stored and no partial result is ever visible.
 
-Every stage of a lane writes into a folder named by the key of its inputs and writes ``done.json`` last; the
-pointer ``current.json`` is then switched to it in one step. A stage whose key is already done does no work.
-The same scheme holds on object stores, where nothing is ever renamed.
+Every stage of a lane writes into a folder named by the key of its inputs and writes ``done.json`` last; the pointer
+``current.json`` is then switched to it in one step. A stage whose key is already complete is skipped. The scheme also
+works on object stores, which cannot rename.
 """
 
 from __future__ import annotations
@@ -17,36 +17,39 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, TypeVar, overload
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.store.exchange import exchange
+from readbench_data.store.records import JsonObject, StageRecord
 
 _BLOCK = 4 << 20
 
-PASSING = (".building-", ".replaced-", ".publishing-")
-"""How the names of folders begin that a run makes on its way, beside the final ones."""
+R = TypeVar("R", bound=StageRecord)
 
+TEMPORARY_PREFIXES = (".building-", ".replaced-", ".publishing-")
+"""Prefixes of the temporary folders that a run creates next to the final ones."""
 
 _BUCKETS = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "oss", "oci"})
-"""Stores without folders, where to make the folder of a file would be to make the bucket of a mistyped address."""
+"""Protocols of stores without folders, where creating the folder of a file could create the bucket of a mistyped
+address."""
 
 
 def digest(value: object) -> str:
-    """SHA-256 of plain data in canonical JSON: the key of a stage, the hash of a configuration."""
+    """Return the SHA-256 of plain data as canonical JSON: the key of a stage, or the hash of a configuration."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Store:
-    """Files below a root. Paths are relative and use ``/``."""
+    """Files in a root folder or URL. Paths are relative to it and use ``/``."""
 
     root: str
-    options: dict[str, Any] = field(default_factory=dict)
+    options: JsonObject = field(default_factory=dict)
 
     @property
     def _located(self) -> tuple[fsspec.AbstractFileSystem, str]:
@@ -61,7 +64,7 @@ class Store:
         return isinstance(self.fs, LocalFileSystem)
 
     def url(self, path: str = "") -> str:
-        """Absolute path of a file in the store's own file system."""
+        """Return the absolute path of a file in the store's own file system."""
         base = self._located[1]
         return posixpath.join(base, path) if path else base
 
@@ -69,13 +72,13 @@ class Store:
         return bool(self.fs.exists(self.url(path)))
 
     def names(self, path: str) -> list[str]:
-        """Names directly below a folder, sorted; empty where there is none."""
+        """Return the sorted names directly in a folder; empty if it does not exist."""
         if not self.exists(path):
             return []
         return sorted(posixpath.basename(p.rstrip("/")) for p in self.fs.ls(self.url(path), detail=False))
 
     def files(self, path: str) -> list[str]:
-        """Every file below a folder, sorted, relative to the store's root."""
+        """Return every file below a folder, sorted, relative to the store's root."""
         base = self.url()
         return sorted(posixpath.relpath(p, base) for p in self.fs.find(self.url(path)))
 
@@ -89,7 +92,7 @@ class Store:
 
     @contextmanager
     def open_write(self, path: str) -> Iterator[IO[bytes]]:
-        """A file that appears under its name only when it is complete."""
+        """Open a file for writing; it appears under its name only when it is complete."""
         url = self.url(path)
         with _explained(url):
             if not _BUCKETS.intersection(_protocols(self.fs)):
@@ -98,16 +101,16 @@ class Store:
                 with self.fs.open(url, "wb") as stream:
                     yield stream
                 return
-            beside = f"{url}.{uuid.uuid4().hex[:8]}.part"
+            part = f"{url}.{uuid.uuid4().hex[:8]}.part"
             try:
-                with open(beside, "wb") as stream:
+                with open(part, "wb") as stream:
                     yield stream
                     stream.flush()
                     os.fsync(stream.fileno())
-                os.replace(beside, url)
+                os.replace(part, url)
             finally:
-                if os.path.exists(beside):
-                    os.unlink(beside)
+                if os.path.exists(part):
+                    os.unlink(part)
 
     def read_bytes(self, path: str) -> bytes:
         return bytes(self.fs.cat_file(self.url(path)))
@@ -117,17 +120,17 @@ class Store:
             stream.write(data)
 
     def create(self, path: str, data: bytes) -> None:
-        """Write a file only if there is none, where the store can promise that; else write it.
+        """Write a file that must not exist yet; a store without conditional writes overwrites it.
 
-        Raises ``FileExistsError``.
+        Raises ``FileExistsError`` if the file exists.
         """
         try:
             self.fs.pipe_file(self.url(path), data, mode="create")
-        except (FileNotFoundError, TypeError, NotImplementedError):  # no folder yet, or no such promise
+        except (FileNotFoundError, TypeError, NotImplementedError):  # no folder yet, or no conditional writes
             self.write_bytes(path, data)
 
     def sha256(self, path: str) -> str:
-        """SHA-256 of a file, read in blocks."""
+        """Return the SHA-256 of a file, read in blocks."""
         state = hashlib.sha256()
         with self.open_read(path) as stream:
             while block := stream.read(_BLOCK):
@@ -141,7 +144,7 @@ class Store:
         self.write_bytes(path, json_bytes(value))
 
     def make_root(self) -> None:
-        """Make the root folder, where there are folders."""
+        """Create the root folder, if the store has folders."""
         with _explained(self.root):
             self.fs.makedirs(self.url(), exist_ok=True)
 
@@ -152,10 +155,10 @@ class Store:
                 out.write(block)
 
     def swap(self, staging: str, final: str) -> None:
-        """Put a finished local folder under its name, and remove the one before it.
+        """Move a finished local folder to its final name and remove the folder it replaces.
 
-        Where two folders can change their names in one step, there is a whole folder under the name at every moment.
-        Elsewhere the one before is moved aside first: a run that is killed just then leaves none, never half of one.
+        If the system can exchange two folders atomically, a complete folder exists under the name at every moment.
+        Otherwise the old folder is moved away first: a run killed at that moment leaves no folder, never a partial one.
         """
         if self.exists(final) and exchange(self.url(staging), self.url(final)):
             shutil.rmtree(self.url(staging), ignore_errors=True)
@@ -167,7 +170,7 @@ class Store:
         shutil.rmtree(self.url(old), ignore_errors=True)
 
     def remove(self, path: str) -> None:
-        """Remove a file or a folder with all it holds; nothing happens where there is none."""
+        """Remove a file, or a folder with its contents, if it exists."""
         if self.exists(path):
             self.fs.rm(self.url(path), recursive=True)
 
@@ -176,13 +179,13 @@ def _protocols(fs: fsspec.AbstractFileSystem) -> tuple[str, ...]:
     return (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
 
 
-def sweep(store: Store) -> None:
-    """Remove what killed runs left under passing names. Only while nobody else writes in this data root."""
+def remove_leftovers(store: Store) -> None:
+    """Remove the temporary files and folders of killed runs. No other run may write to this data root meanwhile."""
     if not store.is_local:
         return
-    for room in ("lanes", "release", "published", "leaderboard", "evaluation"):
-        for folder, folders, names in os.walk(store.url(room)):
-            for name in [n for n in folders if n.startswith(PASSING)]:
+    for part in ("lanes", "release", "published", "leaderboard", "evaluation"):
+        for folder, folders, names in os.walk(store.url(part)):
+            for name in [n for n in folders if n.startswith(TEMPORARY_PREFIXES)]:
                 folders.remove(name)
                 shutil.rmtree(os.path.join(folder, name), ignore_errors=True)
             for name in names:
@@ -191,13 +194,13 @@ def sweep(store: Store) -> None:
 
 
 def json_bytes(value: object) -> bytes:
-    """Readable JSON with a fixed key order and a final newline."""
+    """Return a value as indented JSON with sorted keys and a final newline."""
     return (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """Say in one line what to do about a full disk or a folder that cannot be written."""
+    """Raise a one-line ``ReadbenchError`` with advice for a full disk or a folder that cannot be written."""
     try:
         yield
     except OSError as error:
@@ -210,9 +213,20 @@ def _explained(url: str) -> Iterator[None]:
         raise
 
 
+def damaged_record(store: Store, path: str, lane: str, error: ValueError) -> ReadbenchError:
+    """The error of a record of a lane that cannot be parsed."""
+    return ReadbenchError(
+        f"{store.url(path)}: cannot be read as a record of {lane} ({error}): remove it and run "
+        f"`readbench build --dataset {lane}`"
+    )
+
+
 @dataclass(frozen=True)
 class Stage:
-    """One stage of a lane: the folder of its key, and the pointer to the newest finished key."""
+    """One stage of a lane: one folder per key, and a pointer to the current key.
+
+    A caller that needs more of a record than its key names the record's type.
+    """
 
     store: Store
     lane: str
@@ -223,38 +237,49 @@ class Stage:
         return f"lanes/{self.lane}/{self.name}"
 
     def place(self, key: str) -> str:
-        """Folder of one key's results."""
+        """Return the folder with the results of a key."""
         return f"{self.folder}/{key[:16]}"
 
-    def done(self, key: str) -> dict[str, Any] | None:
-        """The record of a finished key, or None."""
+    @overload
+    def done(self, key: str) -> StageRecord | None: ...
+    @overload
+    def done(self, key: str, kind: type[R]) -> R | None: ...
+    def done(self, key: str, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
+        """Return the record of a finished key, or None. Raises ``ReadbenchError`` if it cannot be parsed."""
         path = f"{self.place(key)}/done.json"
         if not self.store.exists(path):
             return None
-        record: dict[str, Any] = self.store.read_json(path)
-        return record if record.get("key") == key else None
+        try:
+            record = kind.parse(self.store.read_json(path))
+        except ValueError as error:
+            raise damaged_record(self.store, path, self.lane, error) from error
+        return record if record.key == key else None
 
-    def finish(self, key: str, record: dict[str, Any]) -> dict[str, Any]:
-        """Mark a key as finished and make it the current one."""
-        record = json.loads(json_bytes({**record, "key": key}))  # as it will be read back
-        self.store.write_json(f"{self.place(key)}/done.json", record)
+    def finish(self, key: str, record: R) -> R:
+        """Mark a key as finished, make it the current one and return its record as it is stored."""
+        record = record.changed(key=key)
+        self.store.write_json(f"{self.place(key)}/done.json", record.to_json())
         self.point(key)
         return record
 
     def point(self, key: str) -> None:
-        """Make a finished key the current one, and forget all but the one before it."""
+        """Make a finished key the current one, and remove all others except the previous one."""
         pointer = f"{self.folder}/current.json"
         before = self.store.read_json(pointer)["key"] if self.store.exists(pointer) else None
         if before != key:
             self.store.write_json(pointer, {"key": key})
-            kept = {key[:16], (before or key)[:16], "current.json"}
+            retained = {key[:16], (before or key)[:16], "current.json"}
             for name in self.store.names(self.folder):
-                if name not in kept:
+                if name not in retained:
                     self.store.remove(f"{self.folder}/{name}")
 
-    def current(self) -> dict[str, Any] | None:
-        """The record of the current key, or None where the stage was never finished."""
+    @overload
+    def current(self) -> StageRecord | None: ...
+    @overload
+    def current(self, kind: type[R]) -> R | None: ...
+    def current(self, kind: type[StageRecord] = StageRecord) -> StageRecord | None:
+        """Return the record of the current key, or None if the stage was never finished."""
         pointer = f"{self.folder}/current.json"
         if not self.store.exists(pointer):
             return None
-        return self.done(str(self.store.read_json(pointer)["key"]))
+        return self.done(str(self.store.read_json(pointer)["key"]), kind)

@@ -1,11 +1,11 @@
-"""What later checks need of a window's values, computed once while the recording is in memory.
+"""Hashes and a sketch of each window's values, for later checks; computed once, while the recording is in memory.
 
 ``content_hash``   equal if and only if channels, shape and every float are equal
-``shape_hash``     the same after z-normalisation per channel, rounded to 1e-3: gains and offsets that
-                   floats hold exactly do not matter
+``shape_hash``     the same after z-normalisation per channel, rounded to 1e-3: it does not change with a gain or an
+                   offset that floats represent exactly
 ``sketch``         64 floats that change little when a window is shifted by a few steps (amplitudes of the low
                    frequencies of two fixed mixtures of its z-normalised channels), for near-duplicate search
-``constant_mask``  bit c set where channel c does not change inside the window (hex text)
+``constant_mask``  bit c is set where channel c is constant in the window (hex text)
 
 The sketch and the rounding are ours.
 """
@@ -29,7 +29,7 @@ _ROUNDING = 1000.0
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """For n windows: ``content_hash`` and ``shape_hash`` [n] hex text, ``sketch`` float32 [n][64],
+    """The fingerprints of n windows: ``content_hash`` and ``shape_hash`` [n] hex text, ``sketch`` float32 [n][64],
     ``constant_mask`` [n] hex text."""
 
     content_hash: list[str]
@@ -39,9 +39,9 @@ class Fingerprints:
 
 
 def fingerprint(values: np.ndarray, channels: Sequence[str], starts: np.ndarray, stops: np.ndarray) -> Fingerprints:
-    """Fingerprints of the windows [starts, stops) of one curated series, float32 [T][C].
+    """Return the fingerprints of the windows [start, stop) of one curated series, float32 [T][C].
 
-    All windows must have one length; they are handled in blocks, so memory does not grow with n.
+    The windows are processed in blocks, so memory does not grow with n. Raises ValueError where their lengths differ.
     """
     n, width = len(starts), values.shape[1]
     if n == 0:
@@ -109,7 +109,7 @@ def _shapes(
 
 @cache
 def _mixture_weights(channels: tuple[str, ...]) -> np.ndarray:
-    """Signs [C][2] from each channel's name, so that a channel weighs the same wherever it occurs."""
+    """Signs [C][2] from each channel's name, so that a channel has the same weights in every recording."""
     digests = [blake2b(c.encode(), digest_size=1).digest()[0] for c in channels]
     signs = [[1.0 if d >> m & 1 else -1.0 for m in range(_MIXTURES)] for d in digests]
     return np.array(signs, np.float32)

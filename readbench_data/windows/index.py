@@ -1,12 +1,11 @@
-"""The window index: one row for every window considered, with the proof of its label.
+"""The window index: one row per window considered, with the evidence for its label.
 
 Labels, splits, sampling, audit, leak checks and version diffs all work on this table. Values are cut from the
-curated recordings only for the windows that are kept.
+curated recordings only for the selected windows.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,84 +13,41 @@ import numpy as np
 import pyarrow as pa
 
 from readbench_data.entry import entry_id
-from readbench_data.recordings.curation import Segment
-from readbench_data.recordings.recording import Event, UnitSpans
+from readbench_data.recordings.recording import Event
+from readbench_data.recordings.segment import Segment, SegmentInfo
+from readbench_data.recordings.segment_row import Identity, identity
+from readbench_data.windows.columns import INDEX_COLUMNS, VOTE, arrow_schema
 from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
-from readbench_data.windows.labeling import LabelMap, Labels, Rule, Votes, apply_rule, count_votes
+from readbench_data.windows.labeling import LabelMap, Rule, Votes, WindowLabels, apply_rule, count_votes
+from readbench_data.windows.outcomes import Reason
+from readbench_data.windows.window_units import WindowUnits
 from readbench_data.windows.windowing import WindowPlan
 
-CROSSES_UNITS = "crosses_units"
-
-VOTE = pa.struct([("code", pa.string()), ("class_label", pa.string()), ("count", pa.int64())])
-
-INDEX_SCHEMA = pa.schema(
-    [
-        ("entry_id", pa.string()),
-        ("dataset", pa.string()),
-        ("recording_id", pa.string()),
-        ("segment", pa.int32()),
-        ("start", pa.int64()),
-        ("stop", pa.int64()),
-        ("unit", pa.string()),
-        ("native_split", pa.string()),
-        ("source_file", pa.string()),
-        ("source_sha256", pa.string()),
-        ("row_start", pa.int64()),
-        ("row_stop", pa.int64()),
-        ("context_start", pa.int64()),
-        ("context_stop", pa.int64()),
-        ("time_start", pa.string()),
-        ("time_stop", pa.string()),
-        ("rule", pa.string()),
-        ("votes", pa.list_(VOTE)),
-        ("majority_share", pa.float64()),
-        ("event_id", pa.string()),
-        ("event_coverage", pa.float64()),
-        ("class_label", pa.string()),
-        ("reason", pa.string()),
-        ("rca_target", pa.string()),
-        ("rca_affected", pa.list_(pa.string())),
-        ("filled_fraction", pa.float64()),
-        ("sentinel_count", pa.int64()),
-        ("channels", pa.list_(pa.string())),
-        ("content_hash", pa.string()),
-        ("shape_hash", pa.string()),
-        ("sketch", pa.list_(pa.float32(), SKETCH_SIZE)),
-        ("constant_mask", pa.string()),
-        ("extras", pa.string()),
-    ]
-)
-"""Columns of the index. ``start``/``stop`` count steps of the curated segment, ``row_*`` and ``context_*``
-positions in the original file. ``reason`` is null for labelled windows, and the other way round."""
+INDEX_SCHEMA = arrow_schema(INDEX_COLUMNS)
+"""Arrow schema of the index; what its columns mean: ``readbench_data.windows.columns``."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexRows:
-    """The n windows of one segment with the proof of each label, by start; :func:`index_table` makes rows of them.
+    """The n windows of one segment, by start, with the evidence for each label; :func:`index_table` makes rows of them.
 
-    Holds none of the segment's values. ``rows``, ``context`` int64 [2][n]; ``unit`` int64 [n] into ``units``;
-    ``filled`` and ``masked`` int64 [n] cells; ``times`` the text of each window's first and last step.
+    Holds none of the segment's arrays. ``rows`` and ``context`` int64 [2][n]: starts and stops in the original file.
+    ``times``: start and (exclusive) stop as text. ``events``: those of the segment, where a label comes from one.
+    ``filled`` and ``masked`` int64 [n]: cells.
     """
 
     dataset: str
-    recording_id: str
-    segment: int
-    native_split: str | None
-    source_file: str
-    source_sha256: str
-    channels: tuple[str, ...]
-    extras: str
+    segment: Identity
     rule: str
     starts: np.ndarray
     stops: np.ndarray
     rows: np.ndarray
     context: np.ndarray
     times: tuple[Sequence[str | None], Sequence[str | None]]
-    units: tuple[str, ...]
-    unit: np.ndarray
+    units: WindowUnits
     votes: Votes
-    outcome: Labels
-    spans: tuple[Event, ...]
+    labels: WindowLabels
+    events: tuple[Event, ...]
     filled: np.ndarray
     masked: np.ndarray
     prints: Fingerprints
@@ -100,7 +56,20 @@ class IndexRows:
         return len(self.starts)
 
 
-def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, labels: LabelMap) -> IndexRows | None:
+def label_windows(
+    segment: SegmentInfo, starts: np.ndarray, stops: np.ndarray, rule: Rule, label_map: LabelMap
+) -> tuple[Votes, WindowLabels, WindowUnits]:
+    """Votes, labels and units of the windows [start, stop) of a segment; a window that crosses units has no class.
+
+    Raises ``KeyError`` for a code without a class.
+    """
+    votes = count_votes(segment.evidence, starts, stops, label_map)
+    labels = apply_rule(rule, segment.evidence, votes, starts, stops)
+    units = WindowUnits.find(segment.unit, starts, stops)
+    return votes, labels.dropped(units.crossing, Reason.CROSSES_UNITS) if units.crossing.any() else labels, units
+
+
+def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, label_map: LabelMap) -> IndexRows | None:
     """Cut and label the windows of one curated segment; None where it is shorter than a window.
 
     Raises ``KeyError`` for a code without a class.
@@ -108,35 +77,24 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
     starts, stops = plan.bounds(segment)
     if len(starts) == 0:
         return None
-    votes = count_votes(segment.evidence, starts, stops, labels)
-    outcome = apply_rule(rule, segment.evidence, votes, starts, stops)
-    units, unit, crossing = _units(segment.unit, starts, stops)
-    outcome.class_label[crossing] = None
-    outcome.reason[crossing] = CROSSES_UNITS
+    votes, labels, units = label_windows(segment, starts, stops, rule, label_map)
     rows = np.stack(segment.row_span(starts, stops))
-    labelled = np.array([label is not None for label in outcome.class_label], bool)
+    labelled = np.array([label is not None for label in labels.class_label], bool)
     clock = segment.clock
     nothing = [None] * len(starts)
     return IndexRows(
         dataset=dataset,
-        recording_id=segment.recording_id,
-        segment=segment.number,
-        native_split=segment.native_split,
-        source_file=segment.source_file,
-        source_sha256=segment.source_sha256,
-        channels=segment.channels,
-        extras=json.dumps(segment.extras, sort_keys=True, ensure_ascii=False),
+        segment=identity(segment),
         rule=rule.name,
         starts=starts,
         stops=stops,
         rows=rows,
         context=_context(segment, starts, stops, rows),
-        times=(nothing, nothing) if clock is None else (clock.text(starts), clock.text(stops - 1)),
+        times=(nothing, nothing) if clock is None else (clock.text(starts), clock.text(stops)),
         units=units,
-        unit=unit,
         votes=votes,
-        outcome=outcome,
-        spans=segment.evidence.spans if (outcome.event >= 0).any() else (),
+        labels=labels,
+        events=segment.evidence.spans if (labels.event >= 0).any() else (),
         filled=_sum_between(segment.filled, starts, stops),
         masked=_sum_between(segment.masked, starts, stops),
         prints=_fingerprints(segment, starts, stops, labelled),
@@ -150,8 +108,8 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
     part_of = pa.array(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
 
     def of_part(name: str) -> pa.Array:
-        field = INDEX_SCHEMA.field(name)
-        return pa.array([getattr(part, field.name) for part in parts], field.type).take(part_of)
+        values = [getattr(part if name in ("dataset", "rule") else part.segment, name) for part in parts]
+        return pa.array(values, INDEX_SCHEMA.field(name).type).take(part_of)
 
     def joined(arrays: Sequence[np.ndarray]) -> pa.Array:
         return pa.array(np.concatenate(arrays), from_pandas=True)
@@ -159,7 +117,7 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
     def listed(lists: Iterable[Iterable[str | None]]) -> pa.Array:
         return pa.array([item for items in lists for item in items], pa.string())
 
-    cells = [(part.stops - part.starts) * len(part.channels) for part in parts]
+    cells = [(part.stops - part.starts) * len(part.segment.channels) for part in parts]
     row_start, row_stop = np.concatenate([part.rows for part in parts], axis=1)
     context_start, context_stop = np.concatenate([part.context for part in parts], axis=1)
     event_id, target, affected = _event_columns(parts)
@@ -176,11 +134,11 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
         "time_start": listed([part.times[0] for part in parts]),
         "time_stop": listed([part.times[1] for part in parts]),
         "votes": _vote_column([part.votes for part in parts]),
-        "majority_share": joined([part.outcome.majority_share for part in parts]),
+        "majority_share": joined([part.labels.majority_share for part in parts]),
         "event_id": event_id,
-        "event_coverage": joined([part.outcome.coverage for part in parts]),
-        "class_label": listed([part.outcome.class_label for part in parts]),
-        "reason": listed([part.outcome.reason for part in parts]),
+        "event_coverage": joined([part.labels.coverage for part in parts]),
+        "class_label": listed([part.labels.class_label for part in parts]),
+        "reason": listed([part.labels.reason for part in parts]),
         "rca_target": target,
         "rca_affected": affected,
         "filled_fraction": joined([part.filled / count for part, count in zip(parts, cells, strict=True)]),
@@ -195,23 +153,10 @@ def index_table(parts: Sequence[IndexRows]) -> pa.Table:
 
 def _ids(part: IndexRows) -> list[str]:
     spans = zip(part.rows[0].tolist(), part.rows[1].tolist(), strict=True)
-    return [entry_id(part.dataset, part.recording_id, first, last) for first, last in spans]
+    return [entry_id(part.dataset, part.segment.recording_id, first, last) for first, last in spans]
 
 
-def _units(
-    unit: str | UnitSpans, starts: np.ndarray, stops: np.ndarray
-) -> tuple[tuple[str, ...], np.ndarray, np.ndarray]:
-    """Names, the number of every window's unit in them, and which windows reach from one unit into the next."""
-    n = len(starts)
-    if isinstance(unit, str):
-        return (unit,), np.zeros(n, np.int64), np.zeros(n, bool)
-    first = np.searchsorted(unit.starts, starts, side="right") - 1
-    last = np.searchsorted(unit.starts, stops - 1, side="right") - 1
-    names = np.array(unit.names, object)
-    return unit.names, first, names[first] != names[last]
-
-
-def _context(segment: Segment, starts: np.ndarray, stops: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _context(segment: SegmentInfo, starts: np.ndarray, stops: np.ndarray, rows: np.ndarray) -> np.ndarray:
     if segment.context is None:
         return rows
     bounds = list(zip(starts.tolist(), stops.tolist(), strict=True))
@@ -230,18 +175,18 @@ def _sum_between(per_step: np.ndarray | None, starts: np.ndarray, stops: np.ndar
 
 
 def _bases(sizes: Sequence[int]) -> np.ndarray:
-    """Where each part begins once the parts stand one after the other."""
+    """Where each part starts once the parts are concatenated."""
     return np.cumsum([0, *sizes[:-1]])
 
 
 def _unit_column(parts: Sequence[IndexRows]) -> pa.Array:
-    base = _bases([len(part.units) for part in parts])
-    names = pa.array([name for part in parts for name in part.units], pa.string())
-    return names.take(pa.array(np.concatenate([part.unit + at for part, at in zip(parts, base, strict=True)])))
+    base = _bases([len(part.units.names) for part in parts])
+    names = pa.array([name for part in parts for name in part.units.names], pa.string())
+    return names.take(pa.array(np.concatenate([part.units.unit + at for part, at in zip(parts, base, strict=True)])))
 
 
 def _vote_column(votes: Sequence[Votes]) -> pa.Array:
-    """One list a window of the codes that voted in it, by code."""
+    """One list per window: the codes that voted in it, by code."""
     base = _bases([len(v.codes) for v in votes])
     voted = [np.nonzero(v.counts) for v in votes]
     code = np.concatenate([column + at for (_, column), at in zip(voted, base, strict=True)])
@@ -263,11 +208,11 @@ def _vote_column(votes: Sequence[Votes]) -> pa.Array:
 
 
 def _event_columns(parts: Sequence[IndexRows]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Id, target and affected channels of the event that stands for each window; null, null, empty for none."""
-    spans = [span for part in parts for span in part.spans]
-    base = _bases([len(part.spans) for part in parts])
+    """Id, target and affected components of the event each label comes from; null, null and empty for none."""
+    spans = [event for part in parts for event in part.events]
+    base = _bases([len(part.events) for part in parts])
     event = np.concatenate(
-        [np.where(p.outcome.event < 0, len(spans), p.outcome.event + at) for p, at in zip(parts, base, strict=True)]
+        [np.where(p.labels.event < 0, len(spans), p.labels.event + at) for p, at in zip(parts, base, strict=True)]
     )
     at = pa.array(event)
     ids = pa.array([s.event_id or None for s in spans] + [None], pa.string()).take(at)
@@ -277,7 +222,7 @@ def _event_columns(parts: Sequence[IndexRows]) -> tuple[pa.Array, pa.Array, pa.A
 
 
 def _fingerprints(segment: Segment, starts: np.ndarray, stops: np.ndarray, kept: np.ndarray) -> Fingerprints:
-    """Fingerprints of the labelled windows; empty ones for the others, whose values are never used."""
+    """Fingerprints of the retained windows; empty ones for the others, whose values are never used."""
     some = fingerprint(segment.values, segment.channels, starts[kept], stops[kept])
     if kept.all():
         return some

@@ -1,37 +1,35 @@
-"""Evidence to votes, votes to a class, by a named rule (paper A.1.3).
+"""Labels of windows: from evidence to votes, and from votes to a class by a named rule (paper A.1.3).
 
-``majority``           the class with most timesteps
-``majority_of_beats``  the class with most beats
-``short_fault``        as majority, but where Normal would win, an event of which more than ``coverage`` of
-                       its own extent lies in the window takes it; of several, the one with most steps
+``majority``           the class with most timesteps wins
+``majority_of_beats``  the class with most beats wins
+``short_fault``        as majority, but where Normal would win and more than ``coverage`` of an event lies in the
+                       window, its class wins; of several events, the one with most steps
 ``native``             the source's own class of an existing window
 
 A tie between Normal and a fault goes to the fault; a tie between faults drops the window (``ambiguous``).
 Normal needs ``normal_purity`` of the votes (1 by default, ours), else the window is dropped (``mixed``).
-A window that touches an unlabelled step, or has no vote at all, is dropped (``unlabelled``).
+A window that touches an unlabelled step, or in which nothing votes, is dropped (``unlabelled``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, Event, Evidence
+from readbench_data.windows.outcomes import Reason
+from readbench_data.windows.overlaps import Overlaps
 
 RuleName = Literal["majority", "majority_of_beats", "short_fault", "native"]
-
-MIXED = "mixed"
-AMBIGUOUS = "ambiguous"
-UNLABELLED = "unlabelled"
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A window-label rule with its parameters (fractions in [0, 1])."""
+    """A labelling rule with its parameters, both fractions in [0, 1]."""
 
     name: RuleName
     coverage: float = 0.5
@@ -40,17 +38,17 @@ class Rule:
 
 @dataclass(frozen=True)
 class LabelMap:
-    """From a source's codes to class labels. Onset codes are merged by giving them the steady code's class.
+    """Maps a source's codes to class labels. An onset code is merged by mapping it to the class of the steady code.
 
-    ``classes``: code -> class_label, ``"Normal"`` for normal operation. ``open_vocabulary``: codes that are
-    not listed are class labels already (UCR, where a set brings its own classes).
+    ``classes``: code -> class_label, ``"Normal"`` for normal operation. ``open_vocabulary``: a code that is not listed
+    is a class label itself (UCR, where every set has its own classes).
     """
 
     classes: Mapping[str, str]
     open_vocabulary: bool = False
 
     def label(self, code: str) -> str:
-        """Class of a code; KeyError for a code outside a closed vocabulary."""
+        """Return the class of a code. Raises KeyError for a code outside a closed vocabulary."""
         if code == BACKGROUND and code not in self.classes:
             return NORMAL
         if self.open_vocabulary and code not in self.classes:
@@ -60,10 +58,8 @@ class LabelMap:
 
 @dataclass(frozen=True)
 class Votes:
-    """``counts`` int64 [n windows, K codes] of steps (or beats); ``codes`` K raw codes with their classes.
-
-    ``touched`` bool [n]: the window touches an unlabelled step.
-    """
+    """The votes of n windows: ``counts`` int64 [n][K] of steps (or beats) per code; ``codes``: the K raw codes,
+    ``labels``: their classes. ``touched`` bool [n]: the window touches an unlabelled step."""
 
     codes: tuple[str, ...]
     labels: tuple[str, ...]
@@ -72,13 +68,13 @@ class Votes:
 
 
 @dataclass(frozen=True)
-class Labels:
-    """The outcome of a rule for n windows.
+class WindowLabels:
+    """The class of n windows, or the reason why they have none.
 
-    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], the
-    share of the votes that the class has (of the strongest class where the window is dropped), NaN where nothing
-    voted; ``event`` int64 [n], index into the evidence's spans of the event that stands for
-    the label, -1 for none; ``coverage`` float64 [n], the share of that event's extent inside the window.
+    ``class_label`` and ``reason`` object [n] (one of the two is None); ``majority_share`` float64 [n], the share of
+    the votes that the class has (the strongest class where the window is dropped), NaN where nothing voted; ``event``
+    int64 [n], index into the evidence's spans of the event that the label comes from, -1 for none; ``coverage``
+    float64 [n], the share of that event's extent inside the window.
     """
 
     class_label: np.ndarray
@@ -87,9 +83,18 @@ class Labels:
     event: np.ndarray
     coverage: np.ndarray
 
+    def dropped(self, which: np.ndarray, why: Reason) -> WindowLabels:
+        """The same, but the windows ``which`` (bool [n]) have no class, for the reason ``why``."""
+        class_label, reason = self.class_label.copy(), self.reason.copy()
+        class_label[which], reason[which] = None, why
+        return replace(self, class_label=class_label, reason=reason)
+
 
 def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, labels: LabelMap) -> Votes:
-    """Votes of every window [starts, stops); both must be sorted."""
+    """Return the votes of the windows [start, stop); ``starts`` and ``stops`` are sorted.
+
+    Raises KeyError for a code without a class.
+    """
     touched = _touches(evidence.unlabelled, starts, stops)
     if evidence.kind == "points":
         codes, counts = _count_points(evidence.spans, starts, stops)
@@ -101,8 +106,8 @@ def count_votes(evidence: Evidence, starts: np.ndarray, stops: np.ndarray, label
     return Votes(codes, tuple(labels.label(c) for c in codes), counts, touched)
 
 
-def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray, stops: np.ndarray) -> Labels:
-    """The class of every window, or the reason why it has none."""
+def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray, stops: np.ndarray) -> WindowLabels:
+    """Return the class of every window, or the reason why it has none."""
     n = len(starts)
     classes = sorted(set(votes.labels) - {NORMAL})
     normal = votes.counts[:, [i for i, c in enumerate(votes.labels) if c == NORMAL]].sum(axis=1)
@@ -121,86 +126,54 @@ def apply_rule(rule: Rule, evidence: Evidence, votes: Votes, starts: np.ndarray,
         share = np.maximum(normal, best) / total
     fault_wins = (best >= normal) & (best > 0)
     names = np.array(classes, object)
-    sure = fault_wins & ~tied
+    clear = fault_wins & ~tied
     if classes:
-        label[sure] = names[winner[sure]]
-    reason[fault_wins & tied] = AMBIGUOUS
+        label[clear] = names[winner[clear]]
+    reason[fault_wins & tied] = Reason.AMBIGUOUS
     label[~fault_wins & (purity >= rule.normal_purity)] = NORMAL
-    reason[~fault_wins & ~(purity >= rule.normal_purity)] = MIXED
+    reason[~fault_wins & ~(purity >= rule.normal_purity)] = Reason.MIXED
 
     event = np.full(n, -1, np.int64)
     coverage = np.full(n, np.nan)
     if evidence.kind == "events" and evidence.spans:
-        window, index, steps, covered = _overlaps(evidence.spans, starts, stops)
-        span_labels = np.array([_span_label(votes, s.code) for s in evidence.spans], object)
+        overlaps = Overlaps.find(evidence.spans, starts, stops)
+        classes_of_events = np.array([_event_class(votes, e.code) for e in evidence.spans], object)
         if rule.name == "short_fault":
-            _take_short_faults(rule, label, reason, ~fault_wins, window, index, steps, covered, span_labels)
+            faults_inside = overlaps.only(
+                (overlaps.covered > rule.coverage)
+                & ~fault_wins[overlaps.window]
+                & (classes_of_events[overlaps.event] != NORMAL)
+            )
+            _take_short_faults(label, reason, faults_inside, classes_of_events)
             won = np.flatnonzero(~fault_wins & np.isin(label, names))
             own = np.searchsorted(names.astype(str), label[won].astype(str))
             share[won] = faults[won, own] / total[won]
-        _name_events(label, event, coverage, window, index, steps, covered, span_labels)
+        of_class = overlaps.only(classes_of_events[overlaps.event] == label[overlaps.window]).longest()
+        event[of_class.window], coverage[of_class.window] = of_class.event, of_class.covered
     elif evidence.kind == "native" and evidence.spans:
         event[:] = 0
 
     hidden = votes.touched | (total == 0)
     label[hidden] = None
-    reason[hidden] = UNLABELLED
+    reason[hidden] = Reason.UNLABELLED
     event[hidden], coverage[hidden] = -1, np.nan
-    return Labels(label, reason, share, event, coverage)
+    return WindowLabels(label, reason, share, event, coverage)
 
 
-def _span_label(votes: Votes, code: str) -> str:
+def _event_class(votes: Votes, code: str) -> str:
     return votes.labels[votes.codes.index(code)]
 
 
-def _take_short_faults(
-    rule: Rule,
-    label: np.ndarray,
-    reason: np.ndarray,
-    open_windows: np.ndarray,
-    window: np.ndarray,
-    index: np.ndarray,
-    steps: np.ndarray,
-    covered: np.ndarray,
-    span_labels: np.ndarray,
-) -> None:
-    """Give windows that Normal would win to the event that lies mostly inside them (in place)."""
-    fits = (covered > rule.coverage) & open_windows[window] & (span_labels[index] != NORMAL)
-    window, index, steps = window[fits], index[fits], steps[fits]
-    if window.size == 0:
-        return
-    order = np.lexsort((-steps, window))
-    window, index, steps = window[order], index[order], steps[order]
-    first = np.flatnonzero(np.diff(window, prepend=-1))
-    top = np.repeat(steps[first], np.diff(np.append(first, window.size)))
-    at_top = steps == top
-    for begin, end in zip(first.tolist(), np.append(first[1:], window.size).tolist(), strict=True):
-        candidates = set(span_labels[index[begin:end][at_top[begin:end]]].tolist())
-        target = window[begin]
-        if len(candidates) == 1:
-            label[target], reason[target] = candidates.pop(), None
-        else:
-            label[target], reason[target] = None, AMBIGUOUS
+def _take_short_faults(label: np.ndarray, reason: np.ndarray, inside: Overlaps, classes: np.ndarray) -> None:
+    """Give the windows of ``inside`` to the class of their longest event (in place); ambiguous where several tie.
 
-
-def _name_events(
-    label: np.ndarray,
-    event: np.ndarray,
-    coverage: np.ndarray,
-    window: np.ndarray,
-    index: np.ndarray,
-    steps: np.ndarray,
-    covered: np.ndarray,
-    span_labels: np.ndarray,
-) -> None:
-    """The event with most steps among those of the window's class (in place); the earlier one if equal."""
-    same = span_labels[index] == label[window]
-    window, index, steps, covered = window[same], index[same], steps[same], covered[same]
-    order = np.lexsort((index, -steps, window))
-    window, index, covered = window[order], index[order], covered[order]
-    first = np.flatnonzero(np.diff(window, prepend=-1))
-    event[window[first]] = index[first]
-    coverage[window[first]] = covered[first]
+    ``classes`` object [number of events].
+    """
+    longest = inside.longest()
+    label[longest.window], reason[longest.window] = classes[longest.event], None
+    ties = inside.as_long_as(longest)
+    unclear = ties.window[classes[ties.event] != label[ties.window]]
+    label[unclear], reason[unclear] = None, Reason.AMBIGUOUS
 
 
 def _touches(intervals: Sequence[tuple[int, int]], starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
@@ -235,7 +208,7 @@ def _count_points(spans: Sequence[Event], starts: np.ndarray, stops: np.ndarray)
 def _count_runs(
     runs: Sequence[Event], starts: np.ndarray, stops: np.ndarray, codes: tuple[str, ...], background: str | None
 ) -> np.ndarray:
-    """Steps per code from non-overlapping sorted runs; uncovered steps vote for ``background`` if given."""
+    """Steps per code, int64 [n][K], from sorted runs that do not overlap; other steps vote for ``background``."""
     counts = np.zeros((len(starts), len(codes)), np.int64)
     first = np.fromiter((r.start for r in runs), np.int64, len(runs))
     last = np.fromiter((r.stop for r in runs), np.int64, len(runs))
@@ -250,7 +223,7 @@ def _count_runs(
 
 
 def _steps_before(first: np.ndarray, last: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Steps of the sorted intervals [first, last) that lie before each position ``at``."""
+    """Number of steps of the sorted intervals [first, last) before each position ``at``."""
     done = np.concatenate([[0], np.cumsum(last - first)])
     run = np.searchsorted(first, at, side="right")
     inside = np.maximum(run - 1, 0)
@@ -259,7 +232,7 @@ def _steps_before(first: np.ndarray, last: np.ndarray, at: np.ndarray) -> np.nda
 
 
 def _paint(events: Sequence[Event]) -> list[Event]:
-    """Events as non-overlapping runs: where two overlap, the one that starts later has the step (ours)."""
+    """Events as runs that do not overlap: where two do, the step goes to the one that starts later (ours)."""
     runs: list[Event] = []
     for event in events:
         tail: list[Event] = []
@@ -277,21 +250,3 @@ def _paint(events: Sequence[Event]) -> list[Event]:
 
 def _cut(event: Event, start: int, stop: int) -> Event:
     return Event(event.code, start, stop, event.event_id, event.rca_target, event.rca_affected)
-
-
-def _overlaps(
-    spans: Sequence[Event], starts: np.ndarray, stops: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Every (window, event) pair that shares a step: window, event, shared steps, share of the event."""
-    first = np.fromiter((s.start for s in spans), np.int64, len(spans))
-    last = np.fromiter((s.stop for s in spans), np.int64, len(spans))
-    low = np.searchsorted(stops, first, side="right")
-    high = np.searchsorted(starts, last, side="left")
-    number = np.maximum(high - low, 0)
-    index = np.repeat(np.arange(len(spans)), number)
-    offset = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-    window = low[index] + offset
-    steps = np.minimum(stops[window], last[index]) - np.maximum(starts[window], first[index])
-    covered = steps / (last - first)[index]
-    kept = steps > 0
-    return window[kept], index[kept], steps[kept], covered[kept]

@@ -1,4 +1,4 @@
-"""Votes of windows added up by class: what checks, verification and audit pages ask of a label. In whole columns."""
+"""Votes of windows summed by class, for checks, verification and audit pages; computed on whole columns."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from readbench_data.entry import NORMAL
 
 
 def vote_sums(windows: pl.DataFrame) -> pl.DataFrame:
-    """Votes of each window, onset codes merged into their class: ``entry_id``, ``own_votes`` for its own class (0 where
-    it has none), ``other_votes`` for the strongest other fault, ``fault_votes`` for all faults, ``normal_votes``.
+    """Return one row per window, in any order, with onset codes merged into their class: ``entry_id``, ``own_votes``
+    for its own class (0 where it has none), ``other_votes`` for the strongest other fault, ``fault_votes`` for all
+    faults, ``normal_votes``.
 
-    ``windows``: ``entry_id, class_label, votes`` (list of code, class_label, count). One row a window, in any order.
+    ``windows``: ``entry_id, class_label, votes`` (list of code, class_label, count).
     """
     votes = (
         windows.select("entry_id", own="class_label", vote="votes")
@@ -30,11 +31,11 @@ def vote_sums(windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def gives_class(coverage: float) -> pl.Expr:
-    """Whether the votes of a labelled window give its class: the columns of :func:`vote_sums`, ``class_label``,
-    ``rule`` and ``event_coverage``.
+    """Expression: whether a labelled window's votes decide for its class. It needs the columns of :func:`vote_sums`,
+    ``class_label``, ``rule`` and ``event_coverage``.
 
-    Normal needs more than any fault; a fault more than any other and at least what Normal has, or by ``short_fault``
-    an event of which more than ``coverage`` lies inside. (What Normal needs beyond that is ``normal_purity``.)
+    Normal needs more votes than any fault; a fault more than any other fault and at least as many as Normal, or, by
+    ``short_fault``, an event of which more than ``coverage`` lies inside. (``normal_purity`` is not checked here.)
     """
     own, other = pl.col("own_votes"), pl.col("other_votes")
     normal = pl.col("class_label") == NORMAL

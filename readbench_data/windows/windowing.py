@@ -1,4 +1,4 @@
-"""Where windows start and stop."""
+"""The window plan: where windows start and stop in a segment."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readbench_data.recordings.curation import Segment
+from readbench_data.recordings.segment import SegmentInfo
 
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """How a source's series become windows.
+    """How the series of a source are cut into windows.
 
-    ``length`` and ``stride`` in timesteps. ``length`` None keeps every recording whole, as one window
-    (the source's own windows, whose length may vary). Where a recording names its own window starts,
-    they replace the stride.
+    ``length`` and ``stride`` in timesteps; without a stride, windows follow one another without overlap. With
+    ``length`` None every segment is one window (the source's own windows, whose length may vary). Where a recording
+    has window starts of its own, they replace the stride.
+
+    Raises ValueError for a length or stride below 1.
     """
 
     length: int | None
@@ -27,10 +29,10 @@ class WindowPlan:
         if self.stride is not None and self.stride < 1:
             raise ValueError("a stride is at least one step")
 
-    def bounds(self, segment: Segment) -> tuple[np.ndarray, np.ndarray]:
-        """Half-open step ranges of a segment's windows: int64 starts [n] and stops [n], by start.
+    def bounds(self, segment: SegmentInfo) -> tuple[np.ndarray, np.ndarray]:
+        """Return the half-open step ranges of a segment's windows: int64 starts [n] and stops [n], sorted.
 
-        Only whole windows: what remains after the last one, and segments shorter than a window, are left.
+        Only complete windows: steps after the last one, and segments shorter than a window, are left out.
         """
         if self.length is None:
             n = 1 if segment.steps else 0

@@ -1,4 +1,4 @@
-"""The whole graph, held by a snapshot: a change of lineage is seen in review (``make refresh`` writes it anew)."""
+"""The whole graph as a snapshot: a change of lineage is visible in review (``make refresh`` rewrites it)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import sources
 from assets.definitions import MAIN_JOB, RELEASE_JOB, build_definitions, lane_job
 from assets.evaluation import FAMILIES
 from assets.refresh import GRAPH, graph_snapshot
+from assets.resources import Workspace
+from readbench_data.errors import UsageError
 from readbench_data.store import code_version as codeversion
 
 STAGES = ("raw", "recordings", "windows", "benchmark")
@@ -87,16 +89,49 @@ def test_one_job_a_lane_one_for_the_release_and_one_for_all(snapshot: dict[str, 
     assert snapshot["jobs"][MAIN_JOB] == sorted(snapshot["assets"])
 
 
-@pytest.mark.parametrize("changed", ["hai", "mit_bih"])
+def test_a_description_shows_the_settings_in_force_and_not_the_declared_ones(definitions: dg.Definitions) -> None:
+    changed = ["hai.length=512", "hai.pairs=drop", "hai.test_fraction=0.4", "coverage=0.7", "seed=7", "query_cap=33"]
+    of = {
+        name: {key: str(node.description) for key, node in _nodes(made).items()}
+        for name, made in (
+            ("declared", definitions),
+            ("set", build_definitions(Workspace(profile="lite", settings=changed), ["hai"])),
+        )
+    }
+    for stage, declared, in_force in (
+        ("recordings", 'pairs = "first", normal_stride = 256', 'pairs = "drop", normal_stride = 512'),
+        (
+            "windows",
+            "length 256, stride 32; rule short_fault with a coverage of more than 0.5",
+            "length 512, stride 32; ",
+        ),
+        ("windows", "more than 0.5", "more than 0.7"),
+        ("benchmark", "Queries (at most 20)", "Queries (at most 33)"),
+        ("benchmark", "by seed 42; 0.1 of each class", "by seed 7; 0.4 of each class"),
+    ):
+        assert declared in of["declared"][f"hai/{stage}"]
+        assert declared not in of["set"][f"hai/{stage}"]
+        assert in_force in of["set"][f"hai/{stage}"]
+    for name in ("mit_bih", "ctsr"):
+        assert "coverage" not in of["declared"][f"{name}/windows"], "a rule without coverage names none"
+
+
+def test_definitions_of_settings_that_no_build_can_use_are_refused() -> None:
+    with pytest.raises(UsageError, match=r"hai\.stride = 0: it takes a whole number from 1 to"):
+        build_definitions(Workspace(settings=["hai.stride=0"]), ["mit_bih"])
+
+
+@pytest.mark.parametrize(("changed", "suffix"), [("hai", ".py"), ("mit_bih", ".py"), ("mit_bih", ".toml")])
 def test_a_changed_source_makes_only_its_own_lane_stale(
-    changed: str, definitions: dg.Definitions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    changed: str, suffix: str, definitions: dg.Definitions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {key: node.code_version for key, node in _nodes(definitions).items()}
     module = sources.module_names(changed)[0]
     original = codeversion._file(module)
     assert original is not None
     edited = tmp_path / original.name
-    edited.write_bytes(original.read_bytes() + b"\n# a change\n")
+    for part in (original, original.with_suffix(".toml")):
+        (tmp_path / part.name).write_bytes(part.read_bytes() + (b"\n# a change\n" if part.suffix == suffix else b""))
     (tmp_path / "tables").symlink_to(original.parent / "tables")
     find = codeversion._file
     monkeypatch.setattr(codeversion, "_file", lambda name: edited if name == module else find(name))

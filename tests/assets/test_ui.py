@@ -1,4 +1,4 @@
-"""``make ui``: what is started where, and what is said when the port is taken."""
+"""``make ui``: the command it starts, and its message if the port is in use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def taken() -> Iterator[int]:
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
-    """Words of the processes that would have been started."""
+    """The commands of the processes that would have been started."""
     words: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda program, arguments: words.append(arguments))
     monkeypatch.setattr(os, "chdir", lambda folder: None)
@@ -38,12 +38,12 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_a_taken_port_is_said_and_nothing_is_started(
+def test_a_port_in_use_is_reported_and_nothing_is_started(
     taken: int, started: list[list[str]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ui.main(["--port", str(taken)]) == 1
     assert not started
-    assert f"port {taken} is taken" in capsys.readouterr().out
+    assert f"port {taken} is in use" in capsys.readouterr().out
 
 
 def test_it_runs_on_this_machine_only_and_on_the_home_of_the_data_root(
@@ -60,7 +60,7 @@ def test_it_runs_on_this_machine_only_and_on_the_home_of_the_data_root(
     assert f"http://127.0.0.1:{port}" in capsys.readouterr().out
 
 
-def test_a_port_that_is_none_is_wrong_usage(started: list[list[str]]) -> None:
+def test_an_invalid_port_is_wrong_usage(started: list[list[str]]) -> None:
     with pytest.raises(SystemExit) as stopped:
         ui.main(["--port", "70000"])
     assert stopped.value.code == 2

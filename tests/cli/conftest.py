@@ -1,4 +1,4 @@
-"""Fixtures of the tests of the command."""
+"""Fixtures for the tests of the ``readbench`` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``readbench audit``, ``diff`` and ``verify --rebuild`` as a person uses them."""
+"""``readbench audit``, ``diff`` and ``verify --rebuild`` from the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from readbench_data.audit import explain
 from readbench_data.audit.index_page import index_page
 from readbench_data.audit.tallies import unlike
 from readbench_data.leakage.leaks import KINDS
-from readbench_data.pages.html import long_table
+from readbench_data.release.lane_records import RecordingsRecord
+from readbench_data.release.manifest import parse_manifest
 from readbench_data.release.parquet import AUDIT_SCHEMA, write_table
 from readbench_data.store.store import Stage, Store
 from tests.support import built
@@ -29,7 +30,7 @@ def windows(lite: Built, name: str, wanted: pl.Expr) -> pl.DataFrame:
     return pl.read_parquet(lite.release / "audit" / f"{name}.parquet").filter(wanted)
 
 
-def test_an_entry_tells_its_votes_before_and_after_merging_its_side_and_its_draw(lite: Built) -> None:
+def test_the_audit_of_an_entry_shows_votes_side_and_selection(lite: Built) -> None:
     faults = windows(lite, "petrobras_3w", pl.col("outcome") == "corpus")
     mixed = faults.filter((pl.col("votes").list.len() > 1) & (pl.col("class_label") != "Normal"))
     row = mixed.row(0, named=True)
@@ -54,7 +55,7 @@ def test_the_label_track_counts_what_voted(lite: Built) -> None:
                 counted[code] = counted.get(code, 0) + (1 if found.kind == "points" else stop - start)
             assert counted == {v["code"]: v["count"] for v in row["votes"]}
             assert len(found.values) == 256
-            assert facts["label_track"]
+            assert facts.label_track
 
 
 def test_json_has_everything(lite: Built) -> None:
@@ -70,26 +71,27 @@ def test_json_has_everything(lite: Built) -> None:
 
 
 def test_filled_and_masked_channels_are_named(lite: Built) -> None:
-    """Two sums that must agree: cells by channel from the recordings, and the share that the audit table has."""
+    """The cells per channel from the recordings add up to the share and the count in the audit table."""
     seen = 0
     for name in THREE:
         for row in windows(lite, name, pl.col("filled_fraction") > 0)[::3].iter_rows(named=True):
             for values in (False, True):
                 facts, found = explain(lite.release, row["entry_id"], Store(str(lite.data)), values=values)
                 assert found is not None
-                cells = found.values.size
-                assert sum(c["filled"] for c in facts["touched_channels"]) == round(row["filled_fraction"] * cells)
-                assert sum(c["masked"] for c in facts["touched_channels"]) == row["sentinel_count"]
-            first = facts["touched_channels"][0]
+                assert (found.values is not None) == values
+                assert found.filled is not None
+                cells = found.filled.size
+                assert facts.touched_channels is not None
+                assert sum(c.filled for c in facts.touched_channels) == round(row["filled_fraction"] * cells)
+                assert sum(c.masked for c in facts.touched_channels) == row["sentinel_count"]
+            first = facts.touched_channels[0]
             text = readbench("audit", row["entry_id"], "--data", lite.data).out
-            assert re.search(
-                rf"^ +in {first['filled']:,} steps?.*: .*{re.escape(first['channel'])}", text, re.MULTILINE
-            )
+            assert re.search(rf"^ +in {first.filled:,} steps?.*: .*{re.escape(first.channel)}", text, re.MULTILINE)
             seen += 1
     assert seen
 
 
-def test_without_the_lane_the_release_still_tells(lite: Built, tmp_path: Path) -> None:
+def test_the_audit_works_without_the_lane(lite: Built, tmp_path: Path) -> None:
     row = windows(lite, "mit_bih", pl.col("outcome") == "query").row(0, named=True)
     at = ("--release", lite.release, "--data", tmp_path)
     ran = readbench("audit", row["entry_id"], *at, "--plot", tmp_path / "a.png")
@@ -110,7 +112,7 @@ def test_a_plot_of_a_dropped_window(lite: Built, tmp_path: Path) -> None:
 
 
 class Page(HTMLParser):
-    """What a reader without eyes or mouse needs of a page."""
+    """The tags of a page, to check what screen readers and keyboard users need."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -145,7 +147,7 @@ def pages(lite: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pages")
     ran = readbench("audit", "--html", folder, "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == f"written: {folder / 'index.html'} and 3 pages beside it\n"
+    assert ran.out == f"written: {folder / 'index.html'} and 3 pages in the same folder\n"
     return folder
 
 
@@ -168,54 +170,54 @@ def test_the_page_counts_what_the_audit_table_holds(pages: Path, lite: Built) ->
     assert len({v["class_label"] for v in votes}) > 1, "a borderline window has more than one class in it"
 
 
-def test_channels_are_counted_as_curation_counted_them(pages: Path, lite: Built, tmp_path: Path) -> None:
+def test_counts_per_channel_equal_those_of_curation(pages: Path, lite: Built, tmp_path: Path) -> None:
     store = Store(str(lite.data))
     for name, measure, total in (
         ("petrobras_3w", "removed", "removed_channels"),
         ("ctsr", "filled", "filled_cells"),
         ("mit_bih", "missing", "filled_cells"),
     ):
-        told = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
-        record = Stage(store, name, "recordings").current()
+        shown = json.loads(readbench("audit", "--dataset", name, "--json", "--data", lite.data).out)
+        record = Stage(store, name, "recordings").current(RecordingsRecord)
         assert record is not None
-        assert sum(c[measure] for c in told["channels"]) == record["counts"][total], name
-        assert told["considered"] == sum(told["outcomes"].values())
+        assert sum(c[measure] for c in shown["channels"]) == record.counts[total], name
+        assert shown["considered"] == sum(shown["outcomes"].values())
         page = (pages / f"{name}.html").read_text()
-        first = told["channels"][0]
+        first = shown["channels"][0]
         assert re.search(rf"<td>{re.escape(first['channel'])}</td><td class=.n.>{first['recordings']:,}</td>", page)
     text = readbench("audit", "--dataset", "petrobras_3w", "--data", lite.data).out
-    assert re.search(r"^P-PDG +[\d.]+ % +[\d.]+ % +0 %$", text, re.MULTILINE), "3W drops rows, it fills nothing"
+    assert re.search(r"^P-PDG +[\d.]+ % +[\d.]+ % +0 %$", text, re.MULTILINE), "3W drops rows and fills no values"
     away = ("--release", lite.release, "--data", tmp_path)
     assert json.loads(readbench("audit", "--dataset", "ctsr", "--json", *away).out)["channels"] is None
 
 
 def test_json_of_a_dataset_has_all_that_its_page_shows(pages: Path, lite: Built, tmp_path: Path) -> None:
     def refuse(name: str) -> float:
-        raise ValueError(f"{name} is no JSON")
+        raise ValueError(f"{name} is not JSON")
 
-    told = json.loads(
+    shown = json.loads(
         readbench("audit", "--dataset", "mit_bih", "--json", "--data", lite.data).out, parse_constant=refuse
     )
     page = (pages / "mit_bih.html").read_text()
     audit = windows(lite, "mit_bih", pl.lit(True))
-    assert {leak["kind"] for leak in told["leaks"]} == set(KINDS)
-    for leak in told["leaks"]:
+    assert {leak["kind"] for leak in shown["leaks"]} == set(KINDS)
+    for leak in shown["leaks"]:
         assert leak["blocking"] == KINDS[leak["kind"]][0]
         sure = "yes" if leak["blocking"] else "no"
         assert f'<td class="n">{leak["count"]:,}</td><td>{leak["what"]}</td><td>{sure}</td>' in page
         assert len(leak["examples"]) <= leak["count"]
-    for shortcut in told["shortcuts"]:
+    for shortcut in shown["shortcuts"]:
         assert f"<td>{shortcut['trait']}</td><td>{shortcut['says']}</td>" in page
         assert 0 <= shortcut["ndcg"] <= 1
-    assert told["sensitivity"], "the lane is here"
-    for variant in told["sensitivity"]:
+    assert shown["sensitivity"], "the lane is in the data root"
+    for variant in shown["sensitivity"]:
         assert variant["changed"] == sum(variant["changes"].values()) <= variant["compared"]
         assert f'<td>{variant["setting"]}</td><td class="n">{variant["windows"]:,}</td>' in page
-    assert sum(u["windows"] for u in told["units"]) == audit.height
-    assert {u["unit"] for u in told["units"]} == set(audit["unit"])
-    assert all(u["dropped"] + u["normal"] + u["faults"] == u["windows"] for u in told["units"])
-    assert sum(told["purity"].values()) == audit["majority_share"].drop_nulls().len()
-    closest = told["borderline"]["closest"]
+    assert sum(u["windows"] for u in shown["units"]) == audit.height
+    assert {u["unit"] for u in shown["units"]} == set(audit["unit"])
+    assert all(u["dropped"] + u["normal"] + u["faults"] == u["windows"] for u in shown["units"])
+    assert sum(shown["purity"].values()) == audit["majority_share"].drop_nulls().len()
+    closest = shown["borderline"]["closest"]
     assert closest[0]["entry_id"] in page
     assert [w["margin"] for w in closest] == sorted(w["margin"] for w in closest)
     for window in closest:
@@ -238,11 +240,10 @@ def test_equal_borderline_windows_are_listed_three_times_and_counted() -> None:
     assert found["alike"].to_list() == [9, 9, 9, 1, 1]
 
 
-def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Path, lite: Built) -> None:
-    assert "<details>" not in long_table("Few", ["a"], [[1]] * 12)
-    assert long_table("Many", ["a"], [[1]] * 13).startswith("<details><summary>Many (13 rows)</summary><div ")
+def test_long_tables_are_collapsed_and_the_page_shows_how_to_list_all_units(pages: Path, lite: Built) -> None:
     for name in THREE:
         text = (pages / f"{name}.html").read_text()
+        assert re.search(r"<details><summary>[^<]+ \((1[3-9]|[2-9]\d|\d{3})[\d,]* rows\)</summary>\s*<div ", text)
         for part in re.sub("<details>.*?</details>", "", text, flags=re.DOTALL).split("<tbody>")[1:]:
             assert part.split("</tbody>")[0].count("<tr>") <= 30, "only findings and reasons, which are few, stay open"
         units = windows(lite, name, pl.lit(True))["unit"].n_unique()
@@ -250,31 +251,38 @@ def test_long_tables_are_folded_and_the_page_says_how_to_see_all_units(pages: Pa
         assert '<th scope="col">next class</th>' in text or "Every labelled window is pure" in text
 
 
-def test_the_index_says_how_much_is_a_miniature_and_breaks_long_names() -> None:
-    def told(*origins: str) -> str:
-        rule, outcomes = {"name": "majority"}, {"query": 1, "corpus": 2, "dropped": 3}
-        one = {"status": "ok", "rule": rule, "outcomes": outcomes}
+def test_the_index_shows_how_much_is_a_miniature_and_breaks_long_names() -> None:
+    def index(*origins: str) -> str:
+        one = {
+            "status": "ok",
+            "rule": {"name": "majority", "coverage": 0.5},
+            "config": {"corpus_cap": 9, "query_cap": 9, "pollution": [0, 10, 20]},
+            "settings": {"min_same_class": 1},
+            "shortfall": {},
+            "outcomes": {"query": 1, "corpus": 2, "dropped": 3},
+        }
         datasets = {f"a_long_name_{i}": {**one, "origin": origin} for i, origin in enumerate(origins)}
         none = {"status": "no_data", "reason": None}
-        return index_page({"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}})
+        found = {"version": "1.0.0", "datasets": {**datasets, "no_data_here": none}, "files": {}, "config": {}}
+        return index_page(parse_manifest(found, "here"))
 
-    assert "All of it is built from miniatures" in told("miniature", "miniature")
-    assert "Some of it is built from miniatures" in told("miniature", "mirror")
-    assert "miniatures" not in told("mirror")
-    assert "miniatures" not in told()
-    assert 'href="a_long_name_0.html">a_<wbr>long_<wbr>name_<wbr>0</a>' in told("mirror")
+    assert "All of it is built from miniatures" in index("miniature", "miniature")
+    assert "Some of it is built from miniatures" in index("miniature", "mirror")
+    assert "miniatures" not in index("mirror")
+    assert "miniatures" not in index()
+    assert 'href="a_long_name_0.html">a_<wbr>long_<wbr>name_<wbr>0</a>' in index("mirror")
 
 
-def test_the_index_links_every_page_and_names_what_has_no_data(pages: Path) -> None:
+def test_the_index_links_every_page_and_names_datasets_without_data(pages: Path) -> None:
     text = (pages / "index.html").read_text()
     for name in THREE:
         assert f'href="{name}.html"' in text
-    assert "<td>hai</td><td>not_selected</td>" in text
+    assert "<td>hai</td><td>not selected</td>" in text
 
 
 def test_contrast_of_every_text_colour() -> None:
     """WCAG AA: 4.5 to 1 for text on paper, light and dark."""
-    from readbench_data.pages.html import STYLE
+    from readbench_data.pages.colours import variables
 
     def luminance(colour: str) -> float:
         full = colour if len(colour) == 6 else "".join(c * 2 for c in colour)
@@ -282,7 +290,7 @@ def test_contrast_of_every_text_colour() -> None:
         linear = np.where(channel <= 0.04045, channel / 12.92, ((channel + 0.055) / 1.055) ** 2.4)
         return float(linear @ [0.2126, 0.7152, 0.0722])
 
-    schemes = re.findall(r":root\{([^}]*)\}", STYLE)
+    schemes = re.findall(r":root\{([^}]*)\}", variables())
     assert len(schemes) == 2
     for scheme in schemes:
         colours = dict(re.findall(r"--(\w+):#(\w+)", scheme))
@@ -301,7 +309,7 @@ def test_contrast_of_every_text_colour() -> None:
         ("abcdef12", "--html", "x.html"),
     ],
 )
-def test_options_that_do_not_fit_each_other(lite: Built, words: tuple[str, ...]) -> None:
+def test_options_that_exclude_each_other(lite: Built, words: tuple[str, ...]) -> None:
     assert readbench("audit", *words, "--data", lite.data).code == 2
 
 
@@ -318,7 +326,7 @@ def test_one_window_among_a_million_is_found(lite: Built, tmp_path: Path) -> Non
         write_table(stream, many.to_arrow().cast(AUDIT_SCHEMA))
     query = many.filter(pl.col("outcome") == "query")["entry_id"][-1]
     facts, _ = explain(release, query)
-    assert facts["entry_id"] == query
+    assert facts.row.entry_id == query
 
 
 def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:
@@ -333,10 +341,10 @@ def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:
     assert readbench("diff", built.VERSION, "7.7.7", "--data", data).code == 1
 
 
-def test_a_release_is_built_again_to_the_last_byte(lite: Built) -> None:
+def test_a_rebuild_is_byte_for_byte_identical(lite: Built) -> None:
     ran = readbench("verify", lite.release, "--rebuild")
     assert ran.code == 0, ran.err
-    assert "the same to the last byte" in ran.out
+    assert "byte-for-byte identical" in ran.out
 
 
 def test_a_rebuild_that_differs_names_the_files(lite: Built, tmp_path: Path) -> None:
@@ -352,10 +360,10 @@ def test_a_rebuild_that_differs_names_the_files(lite: Built, tmp_path: Path) -> 
     (release / "manifest.json").write_text(json.dumps(manifest))
     ran = readbench("verify", release, "--rebuild")
     assert ran.code == 1
-    assert f"not what a rebuild makes in bytes, though not in content: 1 file: {path}" in ran.err
+    assert f"differs from a rebuild in bytes, though not in content: 1 file: {path}" in ran.err
 
 
-def test_rebuild_needs_the_mirror_a_release_came_from(lite: Built, tmp_path: Path) -> None:
+def test_rebuild_needs_the_mirror_that_a_release_was_built_from(lite: Built, tmp_path: Path) -> None:
     release = tmp_path / "release"
     shutil.copytree(lite.release, release)
     text = (release / "manifest.json").read_text()

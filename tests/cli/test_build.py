@@ -1,10 +1,11 @@
-"""``readbench build``: what it refuses, what it reuses, and how it ends where data, disk or permission is missing."""
+"""``readbench build``: wrong usage, reuse, and missing data, disk space or permission."""
 
 from __future__ import annotations
 
 import errno
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,19 +22,19 @@ def manifest(data: Path, version: str = VERSION) -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--dataset", "nonsense"], "no dataset 'nonsense'; there are petrobras_3w, "),
         (["--set", "nonsense=1"], "no setting 'nonsense'; there are "),
-        (["--set", "mit_bih.nonsense=1"], "mit_bih has no setting 'nonsense'; it has "),
+        (["--set", "mit_bih.nonsense=1"], "no setting mit_bih.nonsense; mit_bih has "),
         (["--set", "nonsense.stride=1"], "no dataset 'nonsense' to set 'stride' on"),
         (["--set", "corpus_cap"], "'corpus_cap' is not NAME=VALUE"),
-        (["--set", "corpus_cap=0"], "corpus_cap = 0: it takes a whole number of at least 1"),
-        (["--set", "corpus_cap=many"], "corpus_cap = 'many': it takes a whole number"),
+        (["--set", "corpus_cap=0"], "corpus_cap = 0: it takes a whole number from 1 to 1000000000"),
+        (["--set", "corpus_cap=many"], 'corpus_cap = "many": it takes a whole number'),
         (["--set", "coverage=2"], "coverage = 2: it takes a number from 0 to 1"),
-        (["--set", "mit_bih.stride=-3"], "stride = -3: it takes a whole number of at least 1"),
-        (["--set", "pollution=[0, 50]"], "pollution is (0, 10, 20)"),
-        (["--seed", "-1"], "seed = -1: it takes a whole number of at least 0"),
+        (["--set", "mit_bih.stride=-3"], "mit_bih.stride = -3: it takes a whole number from 1 to 1000000000"),
+        (["--set", "pollution=[0, 50]"], "pollution = [0, 50]: it takes [0, 10, 20]"),
+        (["--seed", "-1"], "seed = -1: it takes a whole number from 0 to 4294967295"),
         (["--version", "a/b"], "--version 'a/b': give a name such as 0.2.0"),
         (["--version", ".hidden"], "--version '.hidden': give a name such as 0.2.0"),
         (["--version", ""], "--version '': give a name such as 0.2.0"),
@@ -42,33 +43,33 @@ def manifest(data: Path, version: str = VERSION) -> dict[str, dict[str, str]]:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_usage_is_one_line_and_touches_nothing(tmp_path: Path, words: list[str], said: str) -> None:
+def test_wrong_usage_is_one_line_and_touches_nothing(tmp_path: Path, words: list[str], message: str) -> None:
     ran = readbench("build", "--data", tmp_path / "data", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.error
+    assert message in ran.error
     assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("corpus_cap = = 3", "not TOML (Invalid value (at line 1, column 14))"),
         ("corpus_kap = 3", "no setting 'corpus_kap'"),
-        ("[mit_bih]\nstrid = 3", "mit_bih has no setting 'strid'"),
+        ("[mit_bih]\nstrid = 3", "no setting mit_bih.strid; mit_bih has "),
         ("[nonsense]\nstride = 3", "no dataset 'nonsense'"),
-        ("corpus_cap = '3'", "corpus_cap = '3': it takes a whole number"),
+        ("corpus_cap = '3'", 'corpus_cap = "3": it takes a whole number'),
     ],
 )
-def test_a_bad_settings_file_is_wrong_usage(tmp_path: Path, text: str, said: str) -> None:
+def test_a_bad_settings_file_is_wrong_usage(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(text)
     ran = readbench("build", "--data", tmp_path / "data", "--config", file)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.error
+    assert message in ran.error
     assert not (tmp_path / "data").exists()
 
 
-def test_a_settings_file_that_is_no_text_is_wrong_usage(tmp_path: Path) -> None:
+def test_a_binary_settings_file_is_wrong_usage(tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_bytes(b"\xff\xfe\x00")
     ran = readbench("build", "--data", tmp_path / "data", "--config", file)
@@ -77,7 +78,7 @@ def test_a_settings_file_that_is_no_text_is_wrong_usage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["absent", "a file"])
-def test_a_mirror_that_is_not_there_fails_at_once(tmp_path: Path, kind: str) -> None:
+def test_a_missing_mirror_fails_at_once(tmp_path: Path, kind: str) -> None:
     if kind == "a file":
         (tmp_path / "mirror").write_text("x")
     ran = readbench("build", "--data", tmp_path / "data", "--mirror", tmp_path / "mirror")
@@ -105,21 +106,21 @@ def test_a_mirror_with_some_datasets_is_a_build_with_warnings(mirror: Path, tmp_
     }
     assert found["mit_bih"]["reason"] == "the folder mit_bih in the mirror is empty"  # type: ignore[index]
     assert found["ctsr"]["origin"] == "mirror"  # type: ignore[index]
-    assert (tmp_path / "data" / "release" / "1.2.3" / "README.md").read_text().count("no_data") == 2
+    assert (tmp_path / "data" / "release" / "1.2.3" / "README.md").read_text().count(": no data**") == 2
     assert readbench("verify", tmp_path / "data" / "release" / "1.2.3").code == 0
     shown = readbench("composition", "--data", tmp_path / "data")
     assert "petrobras_3w: no_data: the mirror has no folder petrobras_3w" in shown.out
 
 
-def test_a_mirror_with_none_of_the_datasets_makes_no_release(tmp_path: Path) -> None:
+def test_a_mirror_with_none_of_the_datasets_gives_no_release(tmp_path: Path) -> None:
     (tmp_path / "mirror").mkdir()
     ran = readbench("build", "--data", tmp_path / "data", "--mirror", tmp_path / "mirror", *datasets(THREE))
     assert (ran.code, ran.out) == (1, "")
-    assert ran.error.startswith("readbench: none of the datasets asked for has data (mit_bih: the mirror has no folder")
+    assert ran.error.startswith("readbench: none of the selected datasets has data (mit_bih: the mirror has no folder")
     assert not (tmp_path / "data" / "release").exists()
 
 
-def test_keep_going_records_a_failed_dataset_and_goes_on(mirror: Path, tmp_path: Path) -> None:
+def test_keep_going_records_a_failed_dataset_and_continues(mirror: Path, tmp_path: Path) -> None:
     shutil.copytree(mirror / "ctsr", tmp_path / "mirror" / "ctsr")
     shutil.copytree(mirror / "mit_bih", tmp_path / "mirror" / "mit_bih")
     spoilt = sorted((tmp_path / "mirror" / "mit_bih").rglob("*.dat"))[0]
@@ -139,7 +140,7 @@ def test_keep_going_records_a_failed_dataset_and_goes_on(mirror: Path, tmp_path:
     assert not (tmp_path / "data" / "release" / "1.2.3" / "data" / "mit_bih").exists()
 
 
-def test_the_other_lanes_are_reused_and_what_was_never_built_is_not_selected(lite: Built, tmp_path: Path) -> None:
+def test_other_lanes_are_reused_and_a_dataset_that_was_never_built_is_not_selected(lite: Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "lanes", "cache", "evaluation")
     shutil.rmtree(data / "lanes" / "petrobras_3w")
     kept = {p: p.stat().st_mtime_ns for p in (data / "lanes" / "mit_bih").rglob("*") if p.is_file()}
@@ -151,13 +152,17 @@ def test_the_other_lanes_are_reused_and_what_was_never_built_is_not_selected(lit
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
     for name in ("mit_bih", "ctsr"):
         assert tree(data / "release" / VERSION / "data" / name) == tree(lite.release / "data" / name)
-    assert state_of(readbench("composition", "--data", data).out, "petrobras_3w") == "not_selected"
+    assert re.search(r"^not selected: petrobras_3w, tennessee_eastman, ", ran.out, re.MULTILINE)
+    shown = readbench("composition", "--data", data).out
+    assert state_of(shown, "mit_bih") == "miniature"
+    assert re.search(r"^not selected: petrobras_3w, tennessee_eastman, ", shown, re.MULTILINE)
+    assert not re.search(r"^petrobras_3w ", shown, re.MULTILINE)
 
 
 def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
     lite: Built, mirror: Path, tmp_path: Path
 ) -> None:
-    """One release has one configuration, and a mirror never falls back to miniatures."""
+    """A release has one configuration, and a build from a mirror never falls back to miniatures."""
     data = lite.copy(tmp_path / "data", "lanes", "cache", "evaluation")
     ran = readbench("build", "--data", data, "--version", VERSION, "--dataset", "ctsr", "--seed", "7")
     assert ran.code == 0, ran.err
@@ -167,7 +172,7 @@ def test_lanes_of_other_settings_or_of_miniatures_are_not_mixed_into_a_release(
         assert found[name]["status"] == "not_selected"  # type: ignore[index]
         reason = f"it was built with other settings: name it as well, with --dataset {name}"
         assert f"warning: {name}: not_selected: {reason}" in ran.err
-        assert found[name]["reason"] is None, "what else lies in the data root does not enter the release"  # type: ignore[index]
+        assert found[name]["reason"] is None, "the state of the data root is not recorded in the release"  # type: ignore[index]
     again = readbench("verify", data / "release" / VERSION, "--rebuild")
     assert again.code == 0, again.err
     words = ["--mirror", mirror, "--profile", "lite", "--version", VERSION, "--dataset", "ctsr"]
@@ -184,7 +189,8 @@ def state_of(table: str, name: str) -> str:
 
 @pytest.fixture
 def unprivileged() -> Iterator[Path]:
-    """A folder that this process can read and not write: as an ordinary user, since modes do not bind root."""
+    """A folder that this process can read but not write; root drops to an ordinary user, because modes do not bind
+    root."""
     folder = Path(tempfile.mkdtemp(prefix="readbench-read-only-"))
     home = os.environ["READBENCH_HOME"]
     Path(home).mkdir(parents=True, exist_ok=True)
@@ -201,7 +207,7 @@ def unprivileged() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
-def test_a_data_root_that_cannot_be_written_is_one_clear_line(lite: Built, unprivileged: Path) -> None:
+def test_a_read_only_data_root_is_one_clear_line(lite: Built, unprivileged: Path) -> None:
     for data in (unprivileged, unprivileged / "below"):
         ran = readbench("build", "--data", data, "--dataset", "ctsr")
         assert (ran.code, ran.out) == (1, "")
@@ -210,8 +216,8 @@ def test_a_data_root_that_cannot_be_written_is_one_clear_line(lite: Built, unpri
     assert list(unprivileged.iterdir()) == []
 
 
-def test_a_disk_that_is_full_is_one_clear_line_and_the_next_run_goes_on(lite: Built, tmp_path: Path) -> None:
-    """A real file system, on which 40 kB are free: too little for the recordings."""
+def test_a_full_disk_is_one_clear_line_and_the_next_run_resumes(lite: Built, tmp_path: Path) -> None:
+    """A real file system with 40 kB free, too little for the recordings."""
     with small_disk(tmp_path / "disk", 16_000) as disk:
         miniatures = "cache/miniatures/ctsr"
         shutil.copytree(lite.data / miniatures, disk / "data" / miniatures)
@@ -232,11 +238,11 @@ def test_a_disk_that_is_full_is_one_clear_line_and_the_next_run_goes_on(lite: Bu
 
 
 @pytest.mark.parametrize("after", [0, 1, 5, 9, 13])
-def test_a_write_that_fails_for_want_of_space_leaves_the_earlier_release(
+def test_a_write_that_fails_on_a_full_disk_leaves_the_earlier_release(
     lite: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     data = lite.copy(tmp_path / "data", "lanes", "cache", "release", "published", "leaderboard")
-    before = {room: tree(data / room / VERSION) for room in ("release", "published")}
+    before = {part: tree(data / part / VERSION) for part in ("release", "published")}
     sync, done = os.fsync, [0]
 
     def full(handle: int) -> None:
@@ -252,24 +258,24 @@ def test_a_write_that_fails_for_want_of_space_leaves_the_earlier_release(
     assert (ran.code, ran.out) == (1, "")
     assert f"readbench: {data}" in ran.error
     assert "no space left on the device: free some and run the same command again" in ran.error
-    assert {room: tree(data / room / VERSION) for room in before} == before
+    assert {part: tree(data / part / VERSION) for part in before} == before
     assert [x for x in leftovers(data) if not x.startswith("release/.building-")] == []
 
 
-def test_another_seed_is_another_release_and_a_published_version_is_never_rewritten(
+def test_another_seed_gives_another_release_and_a_published_version_is_never_rewritten(
     lite: Built, tmp_path: Path
 ) -> None:
     data = lite.copy(tmp_path / "data", "lanes", "cache", "release", "published", "evaluation")
-    content = json.loads((data / "release" / VERSION / "manifest.json").read_text())
-    from readbench_data.release.build import RECEIPTS, release_content
+    from readbench_data.release.reading import read_manifest
+    from readbench_data.release.receipts import RECEIPTS
 
-    receipt = {VERSION: {"content": release_content(content), "target": "owner/name"}}
+    receipt = {VERSION: {"content": read_manifest(data / "release" / VERSION).content, "target": "owner/name"}}
     (data / RECEIPTS).write_text(json.dumps(receipt))
-    before = {room: tree(data / room / VERSION) for room in ("release", "published")}
+    before = {part: tree(data / part / VERSION) for part in ("release", "published")}
     ran = readbench("build", "--data", data, "--version", VERSION, "--seed", "7", *datasets(THREE))
     assert ran.code == 1
     assert ran.error == (
         f"readbench: version {VERSION} is published (owner/name) and this build differs from it: a published version "
         "is never rewritten; choose another with --version"
     )
-    assert {room: tree(data / room / VERSION) for room in before} == before
+    assert {part: tree(data / part / VERSION) for part in before} == before

@@ -1,4 +1,4 @@
-"""The command line from end to end on one lite build: what each command prints, and how it ends."""
+"""The command line from end to end on one lite build: output and exit code of each command."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_group_lists_its_commands_and_a_first_step() -> None:
 
 @pytest.mark.parametrize("name", list(COMMANDS))
 @pytest.mark.parametrize("word", ["--help", "-h"])
-def test_the_help_of_every_command_says_what_it_and_each_option_does(name: str, word: str) -> None:
+def test_the_help_of_every_command_describes_it_and_each_option(name: str, word: str) -> None:
     ran = readbench(name, word)
     assert ran.code == 0
     assert ran.err == ""
@@ -34,7 +34,7 @@ def test_the_help_of_every_command_says_what_it_and_each_option_does(name: str, 
     assert isinstance(group, LazyGroup)
     made = group.get_command(None, name)  # type: ignore[arg-type]
     assert made is not None
-    assert len((made.help or "").split()) > 5, f"{name} does not say what it does"
+    assert len((made.help or "").split()) > 5, f"{name} has no description"
     for option in made.params:
         assert option.opts[0] in ran.out or option.metavar in ran.out or option.opts[0].upper() in ran.out
         if option.param_type_name == "option":
@@ -59,14 +59,14 @@ def test_the_version_is_the_one_of_the_package() -> None:
         ("composition", "--release"),
     ],
 )
-def test_what_the_parser_refuses_is_wrong_usage(words: tuple[str, ...]) -> None:
+def test_arguments_that_the_parser_refuses_are_wrong_usage(words: tuple[str, ...]) -> None:
     ran = readbench(*words)
     assert ran.code == 2
     assert ran.out == ""
     assert "Error: " in ran.err.splitlines()[-1]
 
 
-def test_a_build_says_where_the_release_is_what_it_holds_how_it_scores_and_what_next(lite: Built) -> None:
+def test_a_build_shows_its_folder_composition_scores_and_next_steps(lite: Built) -> None:
     text = lite.stdout
     assert f"release {VERSION}: {lite.release}" in text
     for name in THREE:
@@ -76,7 +76,7 @@ def test_a_build_says_where_the_release_is_what_it_holds_how_it_scores_and_what_
         assert re.search(rf"^{method} .*\d\.\d\d\d", text, re.MULTILINE)
     assert "make ui" in text
     assert "readbench audit ENTRY_ID" in text
-    assert lite.stderr == "", "a sound build warns of nothing"
+    assert lite.stderr == "", "a build without problems prints no warnings"
 
 
 def test_composition_shows_built_beside_printed(lite: Built) -> None:
@@ -84,7 +84,7 @@ def test_composition_shows_built_beside_printed(lite: Built) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert re.search(r"^mit_bih +miniature +2 +256 +4 +120/133/150 +20 ", ran.out, re.MULTILINE)
     assert re.search(r"^ +printed +2 +256 +4 +1000/1111/1250 +100 +336\.9 +10\.7$", ran.out, re.MULTILINE)
-    assert "ctsr: no Normal window, so its corpus is the same at all levels" in ran.out
+    assert "ctsr: no Normal windows, so its corpus is the same at all levels" in ran.out
     plain = readbench("composition", "--data", lite.data, "--json")
     assert json.loads(plain.out) == json.loads((lite.release / "composition.json").read_text())
 
@@ -101,7 +101,7 @@ def test_a_sound_release_verifies(lite: Built) -> None:
     ran = readbench("verify", lite.release)
     manifest = json.loads((lite.release / "manifest.json").read_text())
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out == f"release {VERSION}: {len(manifest['files'])} files, all sound\n"
+    assert ran.out == f"release {VERSION}: {len(manifest['files'])} files, all checks passed\n"
 
 
 def test_a_changed_byte_is_a_breach_named_on_stderr(lite: Built, tmp_path: Path) -> None:
@@ -117,12 +117,13 @@ def test_a_changed_byte_is_a_breach_named_on_stderr(lite: Built, tmp_path: Path)
     assert last == f"readbench: {tmp_path / 'r'}: 1 breach in release {VERSION}: build it again"
 
 
-def test_audit_tells_the_proof_of_an_entry_and_of_a_dropped_window(lite: Built) -> None:
+def test_audit_shows_the_evidence_for_an_entry_and_for_a_dropped_window(lite: Built) -> None:
     audit = pl.read_parquet(lite.release / "audit" / "mit_bih.parquet")
     query = audit.filter(pl.col("outcome") == "query").row(0, named=True)
     ran = readbench("audit", query["entry_id"], "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
-    for fact in (query["entry_id"], query["source_file"], query["unit"], "majority_of_beats", "a query", "MINIATURE"):
+    facts = (query["entry_id"], query["source_file"], query["unit"], "majority_of_beats", "query: drawn", "MINIATURE")
+    for fact in facts:
         assert fact in ran.out
     dropped = audit.filter(pl.col("outcome") == "dropped").row(0, named=True)
     ran = readbench("audit", dropped["entry_id"][:12], "--data", lite.data)
@@ -144,7 +145,7 @@ def test_audit_refuses_what_it_cannot_resolve(lite: Built) -> None:
     at = ("--data", lite.data)
     assert readbench("audit", *at).code == 2
     assert readbench("audit", "abcdef12", "--dataset", "ctsr", *at).code == 2
-    for words, said in (
+    for words, message in (
         (("0" * 32,), f"no window {'0' * 32} in"),
         (("abc",), "is not an entry_id"),
         (("hello-world",), "is not an entry_id"),
@@ -152,17 +153,17 @@ def test_audit_refuses_what_it_cannot_resolve(lite: Built) -> None:
     ):
         ran = readbench("audit", *words, *at)
         assert ran.code == 1
-        assert said in ran.error
+        assert message in ran.error
 
 
-def test_the_leaderboard_is_what_the_build_ended_with(lite: Built) -> None:
+def test_the_leaderboard_equals_the_one_printed_by_the_build(lite: Built) -> None:
     ran = readbench("leaderboard", "--data", lite.data)
     assert (ran.code, ran.err) == (0, "")
     assert "built from miniatures" in ran.out
     assert ran.out.strip() in lite.stdout
 
 
-def test_evaluate_reuses_what_is_stored(lite: Built) -> None:
+def test_evaluate_reuses_stored_rankings(lite: Built) -> None:
     stored = {p: p.stat().st_mtime_ns for p in (lite.data / "evaluation").rglob("*.npz")}
     ran = readbench("evaluate", "--data", lite.data, "--method", "ED", "--dataset", "ctsr")
     assert (ran.code, ran.err) == (0, "")
@@ -171,14 +172,14 @@ def test_evaluate_reuses_what_is_stored(lite: Built) -> None:
 
 
 @pytest.mark.parametrize("option", ["--method", "--dataset"])
-def test_evaluate_refuses_a_name_that_is_not_there(lite: Built, option: str) -> None:
+def test_evaluate_refuses_an_unknown_name(lite: Built, option: str) -> None:
     ran = readbench("evaluate", "--data", lite.data, option, "nonsense")
     assert ran.code == 2
     assert "nonsense" in ran.error
 
 
 @pytest.mark.parametrize("words", [("composition",), ("leaderboard",), ("evaluate",), ("audit", "--dataset", "ctsr")])
-def test_without_a_release_the_error_says_what_to_do(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_without_a_release_the_error_advises_what_to_do(tmp_path: Path, words: tuple[str, ...]) -> None:
     ran = readbench(*words, "--data", tmp_path / "empty")
     assert (ran.code, ran.out) == (1, "")
     assert ran.error == (
@@ -190,7 +191,7 @@ def test_without_a_release_the_error_says_what_to_do(tmp_path: Path, words: tupl
 
 
 @pytest.mark.parametrize("kind", ["absent", "empty folder", "no JSON", "no manifest of ours"])
-def test_verify_of_what_is_no_release(tmp_path: Path, kind: str) -> None:
+def test_verify_of_a_folder_that_is_not_a_release(tmp_path: Path, kind: str) -> None:
     folder = tmp_path / "r"
     if kind != "absent":
         folder.mkdir()
@@ -221,7 +222,7 @@ def test_sources_lists_every_dataset_with_licence_and_presence(mirror: Path, tmp
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
-def test_debug_shows_the_traceback_wherever_it_stands(
+def test_debug_shows_the_traceback_anywhere_on_the_command_line(
     tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from readbench_data.cli.main import main
@@ -234,7 +235,7 @@ def test_debug_shows_the_traceback_wherever_it_stands(
         main(words)
 
 
-def test_as_a_process_it_ends_with_the_same_codes_and_one_clean_line(tmp_path: Path) -> None:
+def test_as_a_process_it_has_the_same_exit_codes_and_one_line_of_error(tmp_path: Path) -> None:
     import subprocess
 
     for words, code in ((["composition"], 1), (["build", "--dataset", "nonsense"], 2), (["--help"], 0)):

@@ -1,4 +1,4 @@
-"""Wrong names, places that cannot be written, releases that somebody damaged: one line says what to do."""
+"""Wrong names, outputs that cannot be written, damaged releases: one line with what to do."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ DAMAGES: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_release_is_told_in_one_line_by_every_command(
+def test_a_damaged_release_is_reported_in_one_line_by_every_command(
     damage: str, release: Path, lite: Built, tmp_path: Path
 ) -> None:
-    spoil, said = DAMAGES[damage]
-    spoil(release)
+    damage_release, message = DAMAGES[damage]
+    damage_release(release)
     at = ("--release", release, "--data", tmp_path / "none")
     for words in (
         ("audit", a_query(lite), *at),
@@ -54,19 +54,19 @@ def test_a_damaged_release_is_told_in_one_line_by_every_command(
     ):
         ran = readbench(*words)
         assert ran.code == 1, words
-        assert said in ran.error, words
+        assert message in ran.error, words
         assert "unexpected" not in ran.error
     verified = readbench("verify", release)
     assert verified.code == 1
-    assert said in verified.err
+    assert message in verified.err
     assert "unexpected" not in verified.err
 
 
 def test_an_entry_file_cut_short(release: Path, lite: Built, tmp_path: Path) -> None:
     truncate(release / "data/ctsr/queries.parquet")
     at = ("--release", release, "--data", tmp_path / "none")
-    told = readbench("audit", a_query(lite), *at)
-    assert told.code == 0, "what the audit table says does not need the values"
+    shown = readbench("audit", a_query(lite), *at)
+    assert shown.code == 0, "the audit table is enough, the values are not needed"
     for words in (
         ("audit", a_query(lite), "--plot", tmp_path / "a.png", *at),
         ("audit", "--dataset", "ctsr", "--html", tmp_path / "page.html", *at),
@@ -80,7 +80,7 @@ def test_an_entry_file_cut_short(release: Path, lite: Built, tmp_path: Path) -> 
     assert "breach: data/ctsr/queries.parquet: cannot be read as Parquet" in verified.err
 
 
-def test_names_that_are_no_window(lite: Built, release: Path) -> None:
+def test_names_that_match_no_window(lite: Built, release: Path) -> None:
     at = ("--data", lite.data)
     for word in ("", "zzz", "../../etc", "abc", "0" * 33):
         assert "is not an entry_id" in readbench("audit", word, *at).error
@@ -96,7 +96,7 @@ def test_names_that_are_no_window(lite: Built, release: Path) -> None:
     assert readbench("audit", "abcdef0", "--release", release, *at).code == 0
 
 
-def test_datasets_and_releases_that_are_not_there(lite: Built, tmp_path: Path) -> None:
+def test_datasets_and_releases_that_do_not_exist(lite: Built, tmp_path: Path) -> None:
     ran = readbench("audit", "--dataset", "hai", "--data", lite.data)
     assert (ran.code, ran.error.endswith("no audit table of hai; it has ctsr, mit_bih, petrobras_3w")) == (1, True)
     assert "run `readbench build`" in readbench("audit", "--dataset", "hai", "--data", tmp_path).error
@@ -105,26 +105,26 @@ def test_datasets_and_releases_that_are_not_there(lite: Built, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("option", "place", "said"),
+    ("option", "place", "message"),
     [
         ("--plot", "no/such/x.png", "there is no folder"),
         ("--plot", ".", "is a folder"),
-        ("--plot", "x.pdf", "let its name end with .png"),
+        ("--plot", "x.pdf", "the file name must end in .png"),
         ("--html", "no/such/x.html", "there is no folder"),
         ("--html", ".", "is a folder"),
     ],
 )
-def test_places_that_cannot_be_written_are_told_before_any_work(
-    option: str, place: str, said: str, lite: Built, tmp_path: Path
+def test_an_output_that_cannot_be_written_is_reported_before_any_work(
+    option: str, place: str, message: str, lite: Built, tmp_path: Path
 ) -> None:
     what: tuple[object, ...] = (a_query(lite),) if option == "--plot" else ("--dataset", "ctsr")
     ran = readbench("audit", *what, option, tmp_path / place, "--data", tmp_path / "none")
-    assert ran.code == 2, "also where there is no release yet"
+    assert ran.code == 2, "also if there is no release yet"
     assert ran.error.startswith(f"readbench: {option} {tmp_path / place}")
-    assert said in ran.error
+    assert message in ran.error
     if option == "--html":
         ran = readbench("diff", "1", "2", option, tmp_path / place, "--data", tmp_path / "none")
-        assert (ran.code, said in ran.error) == (2, True)
+        assert (ran.code, message in ran.error) == (2, True)
 
 
 def test_pages_of_all_datasets_need_a_folder(lite: Built, tmp_path: Path) -> None:

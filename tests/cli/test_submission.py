@@ -1,4 +1,4 @@
-"""The commands around a method of your own, and the doctor."""
+"""The commands for submissions, and ``readbench doctor``."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def mine(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_new_submission_is_one_at_once(mine: Path) -> None:
+def test_a_new_submission_is_valid(mine: Path) -> None:
     ran = readbench("submission", "validate", mine)
     assert (ran.code, ran.err) == (0, "")
-    assert "is a submission" in ran.out
+    assert "is a valid submission" in ran.out
 
 
-def test_an_incomplete_submission_is_told_file_by_file(mine: Path) -> None:
+def test_the_missing_files_of_a_submission_are_named(mine: Path) -> None:
     (mine / "metadata.yaml").unlink()
     ran = readbench("submission", "validate", mine)
     assert ran.code == 1
     assert "metadata.yaml" in ran.err
 
 
-def test_a_submission_joins_the_board_and_its_results_are_confirmed(lite: Built, mine: Path, tmp_path: Path) -> None:
+def test_a_submission_is_ranked_and_its_results_are_confirmed(lite: Built, mine: Path, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "release", "evaluation")
     ran = readbench("submission", "run", mine, "--data", data, "--dataset", "mit_bih")
     assert ran.code == 0, ran.err
@@ -47,14 +47,14 @@ def test_a_submission_joins_the_board_and_its_results_are_confirmed(lite: Built,
     (mine / "results.json").write_text(json.dumps(claimed))
     refused = readbench("submission", "verify", mine, "--data", data)
     assert refused.code == 1
-    assert "results.json says 0.999" in refused.err
+    assert "results.json has 0.999" in refused.err
 
 
-def test_a_submission_that_breaks_the_contract_says_how_and_exits_1(lite: Built, mine: Path, tmp_path: Path) -> None:
+def test_a_submission_that_breaks_the_contract_fails_with_the_reason(lite: Built, mine: Path, tmp_path: Path) -> None:
     (mine / "method.py").write_text(BROKEN)
     data = lite.copy(tmp_path / "data", "release", "evaluation")
     ran = readbench("evaluate", "--submission", mine, "--data", data, "--dataset", "mit_bih")
-    assert ran.code == 1, "nothing that was asked for could be run"
+    assert ran.code == 1, "none of the selected methods could be run"
     assert "failed" in ran.err
     ran = readbench("submission", "run", mine, "--data", data, "--dataset", "mit_bih")
     assert ran.code == 1
@@ -62,26 +62,26 @@ def test_a_submission_that_breaks_the_contract_says_how_and_exits_1(lite: Built,
     assert "Traceback" not in ran.err
 
 
-def test_what_is_wrong_with_one_submission_does_not_stop_the_others(lite: Built, mine: Path, tmp_path: Path) -> None:
+def test_an_invalid_submission_does_not_stop_the_others(lite: Built, mine: Path, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "release", "evaluation")
-    halves = [tmp_path / "no-metadata", tmp_path / "no-python"]
-    for folder in halves:
+    invalid = [tmp_path / "no-metadata", tmp_path / "no-python"]
+    for folder in invalid:
         assert readbench("submission", "new", folder).code == 0
-    (halves[0] / "metadata.yaml").unlink()
-    (halves[1] / "method.py").write_text("def rank(query, corpus)\n")
-    asked = [word for folder in (*halves, mine) for word in ("--submission", folder)]
-    ran = readbench("evaluate", *asked, "--data", data, "--dataset", "mit_bih")
+    (invalid[0] / "metadata.yaml").unlink()
+    (invalid[1] / "method.py").write_text("def rank(query, corpus)\n")
+    words = [word for folder in (*invalid, mine) for word in ("--submission", folder)]
+    ran = readbench("evaluate", *words, "--data", data, "--dataset", "mit_bih")
     assert ran.code == 1
     first, second = ran.err.splitlines()
-    assert first == f"warning: {halves[0] / 'metadata.yaml'}: file is missing"
-    assert second == f"readbench: {halves[1] / 'method.py'}, line 1: expected ':'"
+    assert first == f"warning: {invalid[0] / 'metadata.yaml'}: file is missing"
+    assert second == f"readbench: {invalid[1] / 'method.py'}, line 1: expected ':'"
     assert "mine" in readbench("leaderboard", "--data", data).out
     nowhere = readbench("evaluate", "--submission", tmp_path / "nowhere", "--data", data)
     assert nowhere.code == 2
     assert "no such folder" in nowhere.error
 
 
-def test_a_suite_and_single_methods_are_asked_for_together(
+def test_a_suite_and_single_methods_can_be_combined(
     lite: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = lite.copy(tmp_path / "data", "release")
@@ -94,18 +94,18 @@ def test_a_suite_and_single_methods_are_asked_for_together(
     assert set(pl.read_parquet(table)["method"]) == {"Random", "Majority", "ED"}
 
 
-def test_shared_arrays_of_a_release_that_is_gone_are_removed(lite: Built, tmp_path: Path) -> None:
+def test_shared_arrays_of_a_removed_release_are_removed(lite: Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "release")
     assert readbench("evaluate", "--method", "ED", "--data", data, "--dataset", "mit_bih").code == 0
     kept = {path.name for path in (data / "evaluation" / "shared").glob("*/*")}
     left = data / "evaluation" / "shared" / "mit_bih" / ("0" * 32 + ".npz")
-    left.write_bytes(b"of a release that is gone")
+    left.write_bytes(b"of a removed release")
     os.utime(left, (0, 0))
     assert readbench("evaluate", "--method", "ED", "--data", data, "--dataset", "mit_bih").code == 0
     assert {path.name for path in (data / "evaluation" / "shared").glob("*/*")} == kept
 
 
-def test_the_page_of_the_board_is_one_file(lite: Built, tmp_path: Path) -> None:
+def test_the_leaderboard_page_is_one_file(lite: Built, tmp_path: Path) -> None:
     page = tmp_path / "board.html"
     assert readbench("leaderboard", "--data", lite.data, "--html", page).code == 0
     text = page.read_text()
@@ -114,7 +114,7 @@ def test_the_page_of_the_board_is_one_file(lite: Built, tmp_path: Path) -> None:
     assert 'href="http' not in text.replace("https://arxiv.org", "")
 
 
-def test_the_doctor_says_what_is_built(lite: Built) -> None:
+def test_the_doctor_lists_the_releases(lite: Built) -> None:
     ran = readbench("doctor", "--data", lite.data)
     assert ran.code == 0, ran.err
     assert lite.release.name in ran.out

@@ -274,7 +274,7 @@ def test_what_was_mirrored_over_http_goes_through_the_checks_of_raw(
     with pytest.raises(ReadbenchError, match="wrong checksum"):
         stages.raw(replace(lane("mit_bih", tmp_path), files=files))
     record = stages.raw(replace(lane("mit_bih", tmp_path), files=files, verify=False))
-    assert (record["origin"], len(record["inputs"])) == ("mirror", len(few))
+    assert (record.origin, len(record.inputs)) == ("mirror", len(few))
 
 
 @pytest.fixture

@@ -11,15 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 import sources
-from assets.refresh import LABELS, labels_text
+from assets.refresh import COLUMNS, LABELS, labels_text
 from readbench_data.cli.main import COMMANDS, cli
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import SHARED_MARKS
+from readbench_data.dataset.provenance import Provenance
+from readbench_data.release.column_docs import columns_page
 
 REPO = Path(__file__).resolve().parents[2]
 PAGES = [REPO / "README.md", REPO / "CONTRIBUTING.md", REPO / "CHANGELOG.md", *sorted((REPO / "docs").glob("*.md"))]
-HAND_WRITTEN = [page for page in PAGES if page != LABELS]
-ROOMS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci")
+HAND_WRITTEN = [page for page in PAGES if page not in (LABELS, COLUMNS)]
+FOLDERS = ("readbench_data", "sources", "expectations", "assets", "tests", "benchmarks", "docs", ".ci", ".github")
 PLACEHOLDER = re.compile(r"[<*{]|NAME|DATASET")
 
 
@@ -55,24 +57,31 @@ def test_the_page_of_labels_is_not_stale() -> None:
     assert LABELS.read_text(encoding="utf-8") == labels_text(), "run `make refresh` and commit docs/labels.md"
 
 
+def test_the_page_of_columns_is_not_stale() -> None:
+    assert COLUMNS.read_text(encoding="utf-8") == columns_page(), "run `make refresh` and commit docs/columns.md"
+
+
 def test_the_page_of_labels_has_every_dataset_and_every_mark() -> None:
     text = labels_text()
     for name in sources.all_sources():
         assert f"\n## {name}\n" in text
-    for mark in (PRINTED, RECOVERED, OURS):
+    for mark in Provenance:
         assert f"| {mark} |" in text
 
 
 def test_every_shared_setting_is_marked() -> None:
-    assert set(SHARED_MARKS) == set(BenchmarkConfig.__dataclass_fields__) - {"datasets"}
+    assert set(SHARED_MARKS) == set(BenchmarkConfig.model_fields) - {"datasets"}
+    for mark, meaning in SHARED_MARKS.values():
+        assert mark in Provenance
+        assert len(meaning.split()) > 2
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_named)
 def test_every_path_is_there(page: Path) -> None:
     for span in _code(page):
         for word in span.split():
-            path = word.strip(".,;:()'\"").split("::")[0]
-            if path.split("/")[0] in ROOMS and "/" in path and not PLACEHOLDER.search(path):
+            path = word.strip(",;:()'\"").rstrip(".").split("::")[0]
+            if path.split("/")[0] in FOLDERS and "/" in path and not PLACEHOLDER.search(path):
                 assert (REPO / path).exists(), f"{page.name} names {path}"
             elif re.fullmatch(r"[\w.-]+\.(py|toml|yaml|txt)|Makefile|LICENSE", path) and page != LABELS:
                 assert (REPO / path).exists() or list(REPO.glob(f"*/{path}")) or list(REPO.glob(f"*/*/{path}")), path
@@ -101,10 +110,10 @@ def test_every_readbench_command_parses(page: Path) -> None:
         assert words[0] in COMMANDS, f"{page.name}: readbench {words[0]}"
         command = cli.get_command(click.Context(cli), words[0])
         assert command is not None
-        if len(words) > 1:  # a bare name in a sentence is no call
+        if len(words) > 1:  # a command name alone in a sentence is not a call
             command.make_context(words[0], list(words[1:]))
-        told = CliRunner().invoke(cli, [*words, "--help"])
-        assert told.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {told.output}"
+        ran = CliRunner().invoke(cli, [*words, "--help"])
+        assert ran.exit_code == 0, f"{page.name}: readbench {shlex.join(words)}: {ran.output}"
 
 
 def test_the_readme_shows_what_a_first_day_needs() -> None:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from readbench_data.entry import ENTRY_SCHEMA, entry_id, nest
-from readbench_data.evaluation.submission import Limits, new, run
+from readbench_data.evaluation.submission import Limits, new, run_submission
 
 GOLDEN = Path(__file__).parent / "golden"
 QUICK = Limits(seconds=20, memory_gib=4)
@@ -165,6 +165,6 @@ def attempt(noise: Path, tmp_path: Path) -> Callable[..., pl.DataFrame]:
         (folder / "method.py").write_text(method)
         meta = folder / "metadata.yaml"
         meta.write_text(meta.read_text().replace("supervision: none", f"supervision: {supervision}"))
-        return run(folder, noise, tmp_path / "out", limits=limits).rows
+        return run_submission(folder, noise, tmp_path / "out", limits=limits).rows
 
     return run_it

@@ -18,7 +18,7 @@ from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.run.protocol import evaluate
-from readbench_data.evaluation.task.release_data import Labels, Release
+from readbench_data.evaluation.task.release_data import Release, TaskLabels
 from readbench_data.evaluation.task.task import Task
 from readbench_data.evaluation.task.windows import NAME, POSITION, Windows, by_position
 
@@ -37,7 +37,7 @@ def windows(values: np.ndarray, names: tuple[str, ...] | list[tuple[str, ...]]) 
 
 
 def task(queries: Windows, corpus: Windows, alignment: str = NAME) -> Task:
-    labels = Labels(
+    labels = TaskLabels(
         queries.entry_ids,
         np.array(["A"] * len(queries)),
         corpus.entry_ids,
@@ -122,7 +122,7 @@ def leads(build: Any, tmp_path: Path) -> Callable[..., Path]:
                 item.values[:] = rng.normal(size=item.values.shape)
                 item.channels = ("V5", "V2", "x") if item.class_label == "A" else ("MLII", "V1", "x")
         if alignment is not None:
-            spec.manifest["alignment"] = alignment
+            spec.manifest["settings"] = {"alignment": alignment}
         return Path(build.write(tmp_path / str(alignment), {"leads": spec}))
 
     return write

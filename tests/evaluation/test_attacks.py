@@ -18,10 +18,10 @@ import polars as pl
 import pytest
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.submission import Limits, can_isolate, new, run, validate
+from readbench_data.evaluation.submission import Limits, can_isolate, new, run_submission, validate
 from readbench_data.evaluation.submission.contract import folder_hash
 from readbench_data.evaluation.submission.guard import family
-from readbench_data.evaluation.submission.scratch import scratch, sweep
+from readbench_data.evaluation.submission.scratch import remove_abandoned, scratch
 
 isolated = pytest.mark.skipif(not can_isolate(), reason="this machine gives no namespaces")
 Attempt = Callable[..., pl.DataFrame]
@@ -188,9 +188,9 @@ def write_answer(text: str) -> str:
 
 
 FORGED = {
-    "nonsense": ("no json", "something else than answers"),
-    "a number": ("7", "something else than answers"),
-    "deep": ("[" * 100_000, "something else than answers"),
+    "nonsense": ("no json", "something other than answers"),
+    "a number": ("7", "something other than answers"),
+    "deep": ("[" * 100_000, "something other than answers"),
     "ragged": ('{"order": [[1], [2, 3]]}', "not a permutation"),
     "booleans": ('{"order": [true, false]}', "not a permutation"),
     "huge": ('{"order": [1e400, 99999999999999999999999999]}', "not a permutation"),
@@ -250,7 +250,7 @@ def test_nothing_outlives_its_time(attempt: Attempt, name: str) -> None:
     sign, called = signed(name)
     started = time.monotonic()
     rows = attempt(seen_by(called + ESCAPES[name], C_LIBRARY + "import time"), limits=Limits(seconds=1, memory_gib=4))
-    assert "time limit of 1 s is over" in rows["reason"][0]
+    assert "time limit of 1 s exceeded" in rows["reason"][0]
     assert time.monotonic() - started < 20
     assert left_behind(sign) == []
 
@@ -274,7 +274,7 @@ def test_nothing_outlives_a_harness_that_is_killed(
     code = (
         "import sys; from pathlib import Path; from readbench_data.evaluation.submission import harness, sandbox\n"
         "if sys.argv[4] == 'False': harness.can_isolate = sandbox.can_isolate = lambda: False\n"
-        "harness.run(*map(Path, sys.argv[1:4]))"
+        "harness.run_submission(*map(Path, sys.argv[1:4]))"
     )
     arguments = [str(folder), str(noise), str(tmp_path / "out"), str(jailed)]
     kept = tmp_path / "temporary"
@@ -293,11 +293,11 @@ def test_nothing_outlives_a_harness_that_is_killed(
     assert len(left) == 2
     monkeypatch.setattr(tempfile, "tempdir", str(kept))
     with scratch() as living:
-        sweep()
+        remove_abandoned()
         assert {*kept.iterdir()} == {*left, living}  # too young to tell
         for path in kept.iterdir():
             os.utime(path, (0, 0))
-        sweep()
+        remove_abandoned()
         assert [*kept.iterdir()] == [living]
 
 
@@ -321,7 +321,7 @@ def test_memory_is_counted_over_all_processes(attempt: Attempt) -> None:
         "for _ in range(4):\n    if os.fork() == 0:\n        b = b'1' * 2**27\n        time.sleep(600)\ntime.sleep(600)"
     )
     rows = attempt(seen_by(body, C_LIBRARY + "import time"), limits=Limits(seconds=20, memory_gib=0.4))
-    assert "its processes hold more than 0.4 GiB" in rows["reason"][0]
+    assert "its processes use more than 0.4 GiB" in rows["reason"][0]
 
 
 @isolated
@@ -336,13 +336,13 @@ def test_links_out_of_the_folder_are_refused(noise: Path, tmp_path: Path) -> Non
     new(folder)
     (folder / "labels.parquet").symlink_to(noise / "data" / "noise" / "queries.parquet")
     assert validate(folder) == [
-        f"{folder / 'labels.parquet'}: is a link or no plain file; a submission holds files and folders"
+        f"{folder / 'labels.parquet'}: is a link or not a plain file; a submission contains only files and folders"
     ]
     with pytest.raises(ReadbenchError, match="is a link"):
-        run(folder, noise, tmp_path / "out")
+        run_submission(folder, noise, tmp_path / "out")
     (folder / "labels.parquet").unlink()
     os.mkfifo(folder / "pipe")
-    assert "no plain file" in validate(folder)[0]
+    assert "not a plain file" in validate(folder)[0]
 
 
 def test_every_file_that_is_run_counts_in_the_hash(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from readbench_data.errors import UsageError
-from readbench_data.evaluation.submission import export, run
+from readbench_data.evaluation.submission import export, run_submission
 from readbench_data.evaluation.submission.board import eval_submission
 
 
@@ -47,7 +47,7 @@ def test_the_scripts_need_nothing_of_this_project(tmp_path: Path) -> None:
 def test_both_harnesses_give_the_same_numbers(release: Path, tmp_path: Path) -> None:
     export(tmp_path / "repo")
     example = tmp_path / "repo" / "example_submission"
-    rows = run(example, release, tmp_path / "out", mode="official", datasets=["waves"]).rows
+    rows = run_submission(example, release, tmp_path / "out", mode="official", datasets=["waves"]).rows
     assert json.loads((example / "results.json").read_text())["mode"] == "official"
     data = release / "data" / "waves"
     queries = pq.read_table(data / "queries.parquet").to_pylist()

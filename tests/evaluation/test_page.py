@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from readbench_data.evaluation.board.files import write_board
+from readbench_data.evaluation.board.files import board_files
 from readbench_data.evaluation.board.leaderboard import leaderboard
 from readbench_data.evaluation.board.page import build_page, tables
 from readbench_data.evaluation.board.page.figures import Line, cost_svg, pollution_svg
@@ -36,7 +36,7 @@ def built(build: Any, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, P
 
 def test_the_page_needs_nothing_from_outside(built: tuple[Path, Path]) -> None:
     page = build_page(leaderboard(*built))
-    assert not re.findall(r"(?:src|href)=\"(?!data:)", page)
+    assert not re.findall(r"(?:src|href)=\"(?!data:|#)", page)
     assert "http" not in page
     assert "<script>alert" not in page
     assert "no &lt;mirror&gt;" in page
@@ -50,7 +50,8 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
         assert f"{row['rho0']:.3f}" in page
     assert "Friedman over 4 methods and 4 datasets" in page  # the floors do not take part
     assert page.count("<svg") == 5
-    assert "no data" in page
+    assert '<td class="left">no data</td><td class="left">gone (no &lt;mirror&gt;)</td>' in page
+    assert ">gone<" not in page  # no column of empty cells
     assert "whose corpus is the same at all levels" in page
     assert "Differences to " in page
 
@@ -71,7 +72,7 @@ def test_every_figure_has_a_text_alternative_that_tells_what_it_shows(built: tup
 def test_marks_say_where_the_numbers_come_from(built: tuple[Path, Path]) -> None:
     page = build_page(leaderboard(*built))
     assert "<th>d0°</th><th>d1†</th>" in page
-    assert "<td>4/5°†</td>" in page
+    assert "<td>4/4°†</td>" in page
     assert re.search(r'data-dataset="d1" data-rho="0"[^>]*>[\d.]+†<', page)
 
 
@@ -82,13 +83,17 @@ def test_ink_of_the_heat_map_has_contrast_enough(built: tuple[Path, Path]) -> No
         share = grey / 255
         return share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
 
-    seen = re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', build_page(leaderboard(*built)))
-    every = [tables._heat({"value": v / 100, "origin": None, "partial": False}, "m", "d", 0) for v in range(101)]
-    seen += [re.findall(r'rgb\((\d+),\d+,\d+\)"><button[^>]*color:#(fff|000)', cell)[0] for cell in every]
-    assert len(seen) > 101
-    for grey, ink in seen:
+    cell = r"background:light-dark\(rgb\((\d+),\1,\1\),rgb\((\d+),\2,\2\)\);color:light-dark\(#(fff|000),#(fff|000)\)"
+    seen = re.findall(f'<td class="heat" style="{cell}">', build_page(leaderboard(*built)))
+    assert len(seen) == len(METHODS) * 4 * 3
+    every = [tables.shade(v / 1000) for v in range(1001)]
+    pairs = [pair for a, b, c, d in seen for pair in ((a, c), (b, d))]
+    pairs += [pair for s in every for pair in ((s.light, s.light_ink[1:]), (s.dark, s.dark_ink[1:]))]
+    for grey, ink in pairs:
         pair = sorted((luminance(int(grey)), 1.0 if ink == "fff" else 0.0))
         assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5
+    assert [s.light for s in every] == sorted((s.light for s in every), reverse=True), "the better, the darker"
+    assert [s.dark for s in every] == sorted(s.dark for s in every), "the better, the lighter on a dark screen"
 
 
 def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
@@ -100,6 +105,12 @@ def test_numbers_of_crowded_points_do_not_lie_on_each_other() -> None:
     assert [n for *_, n in places] == [str(i) for i in range(1, 28)]
     for i, (x, y, _) in enumerate(places):
         assert all(abs(x - ox) > 17 or abs(y - oy) > 11 for ox, oy, _ in places[:i])
+
+
+def test_a_dataset_without_data_has_no_column_and_is_named(built: tuple[Path, Path]) -> None:
+    page = build_page(leaderboard(*built))
+    assert page.count("<th>d0°</th><th>d1†</th><th>d2</th><th>plain</th></tr>") == 3, "a grid for each level"
+    assert "and so without a column: gone." in page
 
 
 def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
@@ -115,12 +126,12 @@ def test_every_cell_has_its_queries(built: tuple[Path, Path]) -> None:
         assert sum(values) / 9000 == pytest.approx(float(text), abs=2e-3)
 
 
-def test_written_files(built: tuple[Path, Path], tmp_path: Path) -> None:
-    paths = write_board(leaderboard(*built), tmp_path / "board")
-    assert [p.suffix for p in paths] == [".txt", ".md", ".html", ".parquet"]
-    assert "Features+NR" in paths[1].read_text()
-    assert pl.read_parquet(paths[3]).equals(leaderboard(*built).result.rows)
-    assert paths[1].read_text().startswith("**built from miniatures")
+def test_the_forms_of_the_board(built: tuple[Path, Path]) -> None:
+    files = board_files(leaderboard(*built))
+    assert list(files) == ["txt", "md", "html", "parquet"]
+    assert "Features+NR" in files["md"].decode()
+    assert pl.read_parquet(files["parquet"]).equals(leaderboard(*built).result.rows)
+    assert files["md"].startswith(b"**built from miniatures")
 
 
 def test_figures_of_awkward_numbers() -> None:

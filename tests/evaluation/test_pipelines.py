@@ -15,7 +15,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
-from readbench_data.evaluation.methods.base import LABEL_FREE, NEIGHBOUR_LABELS, NORMALS, SUPERVISED
+from readbench_data.evaluation.methods.base import Supervision
 from readbench_data.evaluation.methods.embedding import Embedder, residual, unit
 from readbench_data.evaluation.methods.features import Features, channel_features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, min_max, ranks_of, scores_of
@@ -36,7 +36,7 @@ def test_every_level_equals_a_run_on_that_level_alone(task: Task, name: str) -> 
     for rho in LEVELS:
         _, ranking, scores = run_unit(method(name), task, rho, 0)
         facts, alone, alone_scores = run_unit(method(name), task.only(rho), rho, 0)
-        assert facts["status"] == "ok", facts["reason"]
+        assert facts.status == "ok", facts.reason
         assert scores == pytest.approx(alone_scores, rel=1e-5, abs=1e-6)
         assert (ranking == alone).all()
 
@@ -69,12 +69,12 @@ def test_bad_names_say_what_is_wrong(name: str, reason: str) -> None:
 
 def test_supervision_is_the_strongest_of_the_parts() -> None:
     expected = {
-        "ED": LABEL_FREE,
-        "Features+NR": NORMALS,
-        "Features+NR|DTW-I": NORMALS,
-        "DTW-I+PRF": LABEL_FREE,
-        "Features+NR+GPC": NEIGHBOUR_LABELS,
-        "Majority": SUPERVISED,
+        "ED": Supervision.NONE,
+        "Features+NR": Supervision.NORMALS,
+        "Features+NR|DTW-I": Supervision.NORMALS,
+        "DTW-I+PRF": Supervision.NONE,
+        "Features+NR+GPC": Supervision.NEIGHBOUR_LABELS,
+        "Majority": Supervision.SUPERVISED,
     }
     assert {n: method(n).declared_supervision() for n in expected} == expected
 

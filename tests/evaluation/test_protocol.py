@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.board.leaderboard import leaderboard
-from readbench_data.evaluation.board.text import to_text
+from readbench_data.evaluation.board.text import to_markdown, to_text
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.methods.registry import method_names
@@ -134,8 +135,9 @@ def test_scores_that_are_not_numbers_fail(release: Path) -> None:
             return np.full((9, 36), np.nan)
 
     facts, ranking, _ = run_unit(NotANumber(), Task.load(Release(release), "waves"), 0, 0)
-    assert facts["status"] == "failed"
-    assert "NaN" in facts["reason"]
+    assert facts.status == "failed"
+    assert facts.reason is not None
+    assert "NaN" in facts.reason
     assert ranking is None
 
 
@@ -201,8 +203,34 @@ def test_the_text_board_marks_what_a_reader_must_know(build: object, tmp_path: P
     assert text.startswith("*** built from miniatures: not READ-Bench results ***")
     assert "mirror, partial data, no Normal windows: same corpus at all levels" in text
     assert "2/2" in text
+    assert "no data" not in text
     evaluate(root, tmp_path, ["ED"], ["plain"])
     assert np.isfinite(n_relevant(np.array(["A"]), np.array(["A", "B"]))).all()
+
+
+def test_tables_show_only_datasets_with_data_by_their_full_names(build: object, tmp_path: Path) -> None:
+    names = [f"a_dataset_with_a_long_name_{i}" for i in range(5)]
+    gone = {name: {"status": "not_selected", "reason": None} for name in ("gone_a", "gone_b")}
+    gone["gone_c"] = {"status": "no_data", "reason": "not in the mirror"}
+    specs = {n: build.simple(i) for i, n in enumerate(names)} | gone  # type: ignore[attr-defined]
+    root = build.write(tmp_path / "r", specs)  # type: ignore[attr-defined]
+    evaluate(root, tmp_path, ["Random", "ED"])
+    board = leaderboard(root, tmp_path)
+    assert board.with_data == tuple(names)
+    text = to_text(board)
+    tables, data = text.split("\ndata\n")
+    assert "gone" not in tables
+    assert re.findall(r"\d/\d", tables) == ["5/5", "5/5"]
+    heads = [line.split() for line in tables.splitlines() if line.startswith("method ")]
+    assert heads[1:] == [["method", *names[:3]], ["method", *names[3:]]] * 3
+    assert max(len(line) for line in text.splitlines()) <= 110
+    assert data.splitlines()[5:] == [
+        f"  {'no data':{len(names[0])}}  gone_a, gone_b (not selected)",
+        f"  {'no data':{len(names[0])}}  gone_c (not in the mirror)",
+    ]
+    assert to_markdown(board).endswith(
+        "- no data: gone_a, gone_b (not selected)\n- no data: gone_c (not in the mirror)\n"
+    )
 
 
 def test_what_is_kept_at_a_level_is_made_once_and_costs_every_user_the_same(

@@ -15,7 +15,16 @@ from readbench_data.evaluation.board.leaderboard import leaderboard
 from readbench_data.evaluation.board.page import build_page
 from readbench_data.evaluation.board.text import to_markdown, to_text
 from readbench_data.evaluation.run.protocol import evaluate
-from readbench_data.evaluation.submission import Limits, can_isolate, harness, new, run, sandbox, validate, verify
+from readbench_data.evaluation.submission import (
+    Limits,
+    can_isolate,
+    harness,
+    new,
+    run_submission,
+    sandbox,
+    validate,
+    verify_submission,
+)
 from readbench_data.evaluation.submission.masking import masked_item, masked_query
 
 QUICK = Limits(seconds=20, memory_gib=4)
@@ -39,13 +48,13 @@ def test_the_example_works_when_copied_and_stands_in_the_same_table(release: Pat
     new(folder)
     assert validate(folder) == []
     evaluate(release, tmp_path / "out", ["Random", "ED"])
-    rows = run(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK).rows
+    rows = run_submission(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}
     assert (ndcg(rows) or 0) > 0.7
     text = to_text(leaderboard(release, tmp_path / "out"))
     assert "my-method" in text
     said: list[str] = []
-    run(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK, progress=said.append)
+    run_submission(folder, release, tmp_path / "out", datasets=["waves"], limits=QUICK, progress=said.append)
     assert said == []  # stored: nothing is run again
     assert rows["harness"].unique().to_list() == [f"strict, {'isolated' if can_isolate() else 'unisolated'}"]
     assert (rows["cpu_s"] > 0).all()
@@ -60,7 +69,7 @@ def claimed(noise: Path, tmp_path: Path) -> Path:
     """The example with its results on noise."""
     folder = tmp_path / "m"
     new(folder)
-    run(folder, noise, tmp_path / "out", limits=QUICK)
+    run_submission(folder, noise, tmp_path / "out", limits=QUICK)
     return folder
 
 
@@ -73,24 +82,26 @@ def forge(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 def test_verify_confirms_what_is_true(noise: Path, claimed: Path) -> None:
     before = (claimed / "results.json").read_bytes()
-    assert verify(claimed, noise, QUICK) == []
+    assert verify_submission(claimed, noise, QUICK) == []
     assert (claimed / "results.json").read_bytes() == before
 
 
 def test_verify_contradicts_a_forged_value_and_changed_files(noise: Path, claimed: Path) -> None:
     forge(claimed, lambda r: r["results"][3].update(value=0.999))
-    found = verify(claimed, noise, QUICK)
+    found = verify_submission(claimed, noise, QUICK)
     assert len(found) == 1
-    assert found[0].endswith("results.json says 0.999")
+    assert found[0].endswith("results.json has 0.999")
     (claimed / "method.py").write_text((claimed / "method.py").read_text() + "# changed\n")
-    assert "the files are not those" in verify(claimed, noise, QUICK)[0]
+    assert "the files are not those" in verify_submission(claimed, noise, QUICK)[0]
 
 
 def test_verify_contradicts_values_without_data_and_other_data(noise: Path, claimed: Path) -> None:
     forge(claimed, lambda r: r["results"].append({**r["results"][0], "dataset": "hai", "value": 1.0}))
-    assert verify(claimed, noise, QUICK) == ["hai: results.json has values of it and does not say on which data"]
+    assert verify_submission(claimed, noise, QUICK) == [
+        "hai: results.json has values for it but not the hash of its data"
+    ]
     forge(claimed, lambda r: r["datasets"].update(noise="0" * 64))
-    assert "noise: results.json was made on other data" in verify(claimed, noise, QUICK)
+    assert "noise: results.json was computed on other data" in verify_submission(claimed, noise, QUICK)
 
 
 @pytest.mark.parametrize(
@@ -108,15 +119,15 @@ def test_results_the_harness_did_not_write_are_told_so(
 ) -> None:
     forge(claimed, change)
     with pytest.raises(ReadbenchError, match="was not written by this harness"):
-        verify(claimed, noise, QUICK)
+        verify_submission(claimed, noise, QUICK)
 
 
 def test_answers_that_follow_the_order_of_the_corpus_are_named(noise: Path, tmp_path: Path) -> None:
     folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
-    rows = run(folder, noise, tmp_path / "out", limits=QUICK).rows
+    rows = run_submission(folder, noise, tmp_path / "out", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}, rows["reason"][0]
-    found = verify(folder, noise, QUICK)
-    assert any("the answers depend on the order of the corpus, so let ties" in line for line in found), found
+    found = verify_submission(folder, noise, QUICK)
+    assert any("the answers depend on the order of the corpus: decide ties" in line for line in found), found
 
 
 def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, tmp_path: Path) -> None:
@@ -126,8 +137,8 @@ def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, t
         item.channels = ("x", "y", "z")
     root = build.write(tmp_path / "r", {"d": spec})
     new(tmp_path / "m")
-    run(tmp_path / "m", root, tmp_path / "out", limits=QUICK)
-    assert verify(tmp_path / "m", root, QUICK) == []
+    run_submission(tmp_path / "m", root, tmp_path / "out", limits=QUICK)
+    assert verify_submission(tmp_path / "m", root, QUICK) == []
 
 
 def test_a_folder_that_is_no_submission_is_told_so_without_running_it(tmp_path: Path) -> None:
@@ -147,7 +158,7 @@ def test_a_folder_that_is_no_submission_is_told_so_without_running_it(tmp_path: 
     (folder / "metadata.yaml").write_text("name: [")
     assert any("not valid YAML" in p for p in validate(folder))
     with pytest.raises(ReadbenchError, match=r"and \d more"):
-        run(folder, tmp_path, tmp_path)
+        run_submission(folder, tmp_path, tmp_path)
     with pytest.raises(UsageError, match="is not empty"):
         new(folder)
 
@@ -163,7 +174,7 @@ BAD = {
         "n = 0\ndef rank(q, c):\n    global n\n    n += 1\n    assert n < 7, 'seven'\n    return list(range(len(c)))",
         "query 7 of 15: AssertionError: seven",
     ),
-    "loop": ("def rank(q, c):\n    while True: pass", "query 1 of 15: time limit of 1 s is over"),
+    "loop": ("def rank(q, c):\n    while True: pass", "query 1 of 15: time limit of 1 s exceeded"),
     "memory": ("import numpy\ndef rank(q, c): return numpy.ones(10**11 // 8 * 8, 'u1').tolist()", "limit 4 GiB"),
     "death": ("import os\ndef rank(q, c): os.kill(os.getpid(), 9); os._exit(3)", "the process died"),
 }
@@ -174,7 +185,7 @@ def test_a_bad_method_is_one_clear_line(noise: Path, tmp_path: Path, name: str) 
     method, reason = BAD[name]
     folder = submission(tmp_path / "s", method)
     limits = Limits(seconds=1 if name == "loop" else 20, memory_gib=4)
-    rows = run(folder, noise, tmp_path / "out", limits=limits).rows
+    rows = run_submission(folder, noise, tmp_path / "out", limits=limits).rows
     assert set(rows["status"]) == {"failed"}
     assert reason in rows["reason"][0]
     assert "\n" not in rows["reason"][0]
@@ -184,10 +195,10 @@ def test_wild_output_does_no_harm(noise: Path, tmp_path: Path) -> None:
     method = (
         "import sys\ndef rank(q, c):\n    print('x' * 10**7); sys.stderr.write('y' * 10**7)\n    return range(len(c))\n"
     )
-    rows = run(submission(tmp_path / "a", method), noise, tmp_path / "out", limits=QUICK).rows
+    rows = run_submission(submission(tmp_path / "a", method), noise, tmp_path / "out", limits=QUICK).rows
     assert "returned range" in rows["reason"][0]
     method = method.replace("range(len(c))", "list(range(len(c)))")
-    rows = run(submission(tmp_path / "b", method), noise, tmp_path / "out", limits=QUICK).rows
+    rows = run_submission(submission(tmp_path / "b", method), noise, tmp_path / "out", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}
 
 
@@ -196,15 +207,15 @@ def test_declared_supervision_decides_what_is_shown(noise: Path, tmp_path: Path)
     method = f"def rank(q, c):\n    assert {hides} == {{}}\n    return list(range(len(c)))"
     for supervision, hidden in (("none", (True, True)), ("normals", (True, False)), ("supervised", (False, False))):
         folder = submission(tmp_path / supervision, method.format(hidden), supervision)
-        assert set(run(folder, noise, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
+        assert set(run_submission(folder, noise, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
 
 
 def test_a_dataset_without_data_is_nothing_to_answer_for(release: Path, tmp_path: Path) -> None:
     folder = submission(
         tmp_path / "m", "def rank(q, c): return sorted(range(len(c)), key=lambda i: str(c[i]['ts_values']))"
     )
-    assert "no_data" in set(run(folder, release, tmp_path / "out", limits=QUICK).rows["status"])
-    assert verify(folder, release, limits=QUICK) == []
+    assert "no_data" in set(run_submission(folder, release, tmp_path / "out", limits=QUICK).rows["status"])
+    assert verify_submission(folder, release, limits=QUICK) == []
 
 
 def test_official_mode_blanks_the_class_and_nothing_else() -> None:
@@ -226,14 +237,14 @@ def test_a_run_without_isolation_or_in_official_mode_is_marked(
     for module in (harness, sandbox):
         monkeypatch.setattr(module, "can_isolate", lambda: False)
     folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
-    rows = run(folder, noise, tmp_path / "out", "official", limits=QUICK).rows
+    rows = run_submission(folder, noise, tmp_path / "out", "official", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}
     assert json.loads((folder / "results.json").read_text())["isolation"] == "unisolated"
     board = leaderboard(noise, tmp_path / "out")
     for text in (to_text(board), to_markdown(board), build_page(board)):
         assert "test (official, unisolated)" in text
     with pytest.raises(UsageError, match="unknown mode"):
-        run(folder, noise, tmp_path / "out", "lenient")
+        run_submission(folder, noise, tmp_path / "out", "lenient")
 
 
 def test_hung_or_dying_methods_are_ended_without_isolation_too(
@@ -243,7 +254,7 @@ def test_hung_or_dying_methods_are_ended_without_isolation_too(
         monkeypatch.setattr(module, "can_isolate", lambda: False)
     method = "import os\ndef rank(q, c):\n    if os.fork() == 0: os.setsid()\n    while True: pass"
     hung = submission(tmp_path / "a", method)
-    rows = run(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
-    assert "time limit of 1 s is over" in rows["reason"][0]
+    rows = run_submission(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
+    assert "time limit of 1 s exceeded" in rows["reason"][0]
     dead = submission(tmp_path / "b", "import os\ndef rank(q, c): os._exit(3)")
-    assert "exit code 3" in run(dead, noise, tmp_path / "out", limits=QUICK).rows["reason"][0]
+    assert "exit code 3" in run_submission(dead, noise, tmp_path / "out", limits=QUICK).rows["reason"][0]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from readbench_data.evaluation.board.leaderboard import leaderboard
-from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, method_names
+from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, method, method_names
 from readbench_data.evaluation.methods.supervised import RDST, Classifier, MRHydra
 from readbench_data.evaluation.run.protocol import evaluate, evaluate_methods
 from readbench_data.evaluation.task.release_data import Release

@@ -17,7 +17,6 @@ from pyts.bag_of_words import BagOfWords
 from readbench_data.evaluation.kernels.bm25 import bm25
 from readbench_data.evaluation.kernels.words import (
     fourier_coefficients,
-    letters_of,
     numerosity_reduced,
     quantile_breakpoints,
     sax_words,
@@ -26,6 +25,7 @@ from readbench_data.evaluation.kernels.words import (
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.task.release_data import Release
 from readbench_data.evaluation.task.task import Task
+from tests.support.reference import letters_of
 
 
 def test_golden_sax(golden: Callable[[str], Any]) -> None:

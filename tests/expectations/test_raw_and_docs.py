@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import html
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from markupsafe import escape
 
 import expectations
 from expectations import projections
 from expectations.docs import lane_projections, release_projection, write_data_docs
+from readbench_data.release.lane_records import InputFile
 from readbench_data.store.store import Store
 from tests.support import built
 
-FILES: list[dict[str, Any]] = [
-    {"path": "in/100.dat", "sha256": "0a" * 32, "bytes": 12},
-    {"path": "in/101.dat", "sha256": "0b" * 32, "bytes": 12},
+FILES = [
+    InputFile(path="in/100.dat", sha256="0a" * 32, bytes=12),
+    InputFile(path="in/101.dat", sha256="0b" * 32, bytes=12),
 ]
 
 
-def failed(files: list[dict[str, Any]], known: tuple[str, ...] = (), checked: tuple[str, ...] = ()) -> set[str]:
+def failed(files: list[InputFile], known: tuple[str, ...] = (), checked: tuple[str, ...] = ()) -> set[str]:
     return {o.check for o in expectations.run("raw", projections.raw(files, known, checked)) if not o.passed}
 
 
@@ -38,7 +39,7 @@ def test_sound_files_pass() -> None:
     ],
 )
 def test_a_planted_fault_is_named(change: dict[str, Any], check: str) -> None:
-    assert failed([{**FILES[0], **change}, FILES[1]]) == {check}
+    assert failed([FILES[0].changed(**change), FILES[1]]) == {check}
 
 
 def test_no_file_at_all() -> None:
@@ -47,9 +48,9 @@ def test_no_file_at_all() -> None:
 
 def test_a_published_checksum_that_was_not_compared_warns_only() -> None:
     frame = projections.raw(FILES, ("in/101.dat",), ())
-    seen = {o["check"]: o for o in expectations.require("raw", "x", frame)}
-    assert not seen["checksums_checked"]["passed"]
-    assert not seen["checksums_checked"]["blocking"]
+    seen = {o.check: o for o in expectations.require("raw", "x", frame)}
+    assert not seen["checksums_checked"].passed
+    assert not seen["checksums_checked"].blocking
 
 
 def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -65,18 +66,18 @@ def test_data_docs_hold_every_suite_of_every_dataset(tmp_path: Path, tmp_path_fa
         page = (tmp_path / "docs" / f"{subject}.html").read_text()
         assert f'id="{stage}"' in page
         for check, why, _ in expectations.checks(stage):
-            assert f"<b>{check}</b><br>{html.escape(why)}<" in page
+            assert f"<b>{check}</b><br>{escape(why)}<" in page
     write_data_docs(tmp_path / "again", validations)
     assert built.tree(tmp_path / "again") == built.tree(tmp_path / "docs"), "no time of day, no random id"
 
 
 def test_data_docs_load_nothing_and_show_what_failed(tmp_path: Path) -> None:
-    frame = projections.raw([FILES[0], {**FILES[1], "path": "in/<100>.dat", "sha256": "0A" * 32}], ("100.dat",), ())
+    frame = projections.raw([FILES[0], FILES[1].changed(path="in/<100>.dat", sha256="0A" * 32)], ("100.dat",), ())
     index = write_data_docs(tmp_path, [("plant", "raw", frame)])
     assert ">1 failed, 1 warning of 5<" in index.read_text()
     page = (tmp_path / "plant.html").read_text()
     assert page.index("<b>files_hashed</b>") < page.index("<b>checksums_checked</b>") < page.index("<b>files_there</b>")
-    assert "failed: stops a build" in page
+    assert "failed: stops the build" in page
     assert "sha256 values must match this regular expression: ^[0-9a-f]{64}$" in page, "in Great Expectations' words"
     assert f"1 of 2 unexpected; such as {'0A' * 32}" in page
     for text in (page, index.read_text()):

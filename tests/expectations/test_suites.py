@@ -1,4 +1,4 @@
-"""The suites: each passes on what a sound build made and fails, naming the check, on a planted fault."""
+"""The suites: each passes on the result of a correct build and fails, naming the check, on a planted fault."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import sources
 from expectations import projections
 from readbench_data.dataset.config import LITE
 from readbench_data.lane import INDEX, SUMMARY
-from readbench_data.release.verify import verify
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -28,7 +28,7 @@ STAGES = ("recordings", "windows", "benchmark", "release")
 
 @dataclass(frozen=True)
 class Sound:
-    """What the stages of a sound build made, and their projections."""
+    """The results of the stages of a correct build, and their projections."""
 
     summary: Any
     index: Any
@@ -42,7 +42,7 @@ class Sound:
             return self.windows(self.index)
         if stage == "benchmark":
             return self.benchmark(self.audit)
-        return projections.release(verify(Store(str(self.release))).rows())
+        return projections.release(verify_release(Store(str(self.release))).rows())
 
     def windows(self, index: Any) -> pd.DataFrame:
         made = built.lane("mit_bih", self.release.parents[1])
@@ -61,7 +61,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     for stage in ("recordings", "windows"):
         record = made.stage(stage).current()
         assert record is not None
-        places[stage] = lite.data / made.stage(stage).place(record["key"])
+        places[stage] = lite.data / made.stage(stage).place(record.key)
     return Sound(
         summary=pq.read_table(places["recordings"] / SUMMARY),
         index=pq.read_table(places["windows"] / INDEX),
@@ -70,7 +70,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     )
 
 
-def failed(outcomes: Sequence[expectations.Outcome]) -> set[str]:
+def failed(outcomes: Sequence[expectations.CheckResult]) -> set[str]:
     return {o.check for o in outcomes if not o.passed}
 
 
@@ -181,9 +181,9 @@ def test_a_planted_fault_fails_its_check_and_the_error_names_it(sound: Sound, st
             expectations.judge(stage, "plant", outcomes)
         assert "\n" not in str(raised.value)
         assert found.description in str(raised.value)
-        assert raised.value.outcomes == outcomes
+        assert raised.value.results == outcomes
     else:
-        assert [o["check"] for o in expectations.judge(stage, "plant", outcomes)] == [o.check for o in outcomes]
+        assert [o.check for o in expectations.judge(stage, "plant", outcomes)] == [o.check for o in outcomes]
 
 
 def test_faults_in_an_index_reach_their_checks(sound: Sound) -> None:
@@ -246,18 +246,18 @@ def test_a_missing_column_fails_loudly(sound: Sound, stage: str) -> None:
     outcomes = expectations.run(stage, sound.project(stage).head(50).drop(columns=[column]))
     assert failed(outcomes) == {check}
     observed = next(o for o in outcomes if o.check == check).observed
-    assert column in str(observed), "what was missing is said"
+    assert column in str(observed), "the missing column is named"
     with pytest.raises(expectations.CheckFailed, match=check):
         expectations.judge(stage, "plant", outcomes)
 
 
 @pytest.mark.parametrize("value", [[1.0], (1, 2), {"a": 1}, np.zeros(3)], ids=["list", "tuple", "dict", "array"])
 @pytest.mark.parametrize("row", [0, 3])
-def test_a_nested_column_is_refused_before_it_is_looked_at(sound: Sound, value: object, row: int) -> None:
+def test_a_nested_column_is_refused_before_it_is_checked(sound: Sound, value: object, row: int) -> None:
     frame = sound.project("windows").head(5).copy()
     nested = pd.Series([None] * 5, dtype=object)
     nested[row] = value
-    with pytest.raises(ValueError, match="column ts_values is nested: hand over scalars only"):
+    with pytest.raises(ValueError, match="column ts_values is nested: only scalar columns are allowed"):
         expectations.run("windows", frame.assign(ts_values=nested.to_numpy()))
 
 

@@ -1,4 +1,4 @@
-"""A Hub on the loopback for each test, small releases to publish, and no waiting."""
+"""Fixtures: a Hub on the loopback for each test, small releases to publish, and no waiting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def token(monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client's own retries of uploads wait up to 8 seconds: not here."""
+    """Skip the waits of up to 8 seconds between the client's own upload retries."""
     clock = SimpleNamespace(**{n: getattr(time, n) for n in dir(time) if not n.startswith("_")})
     clock.sleep = lambda seconds: None
     monkeypatch.setattr(_http, "time", clock)
@@ -46,7 +46,7 @@ def endpoint() -> Iterator[str]:
 
 @pytest.fixture(params=["folder", "s3"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
-    """Somewhere to publish to: a folder that is not there yet, and a bucket."""
+    """A target to publish to: a folder that does not exist yet, and a bucket."""
     if request.param == "folder":
         return Store(str(tmp_path / "out"))
     endpoint = request.getfixturevalue("endpoint")

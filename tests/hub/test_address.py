@@ -1,4 +1,4 @@
-"""Targets, tags and their order, waits, and what may be said: answers a person can check."""
+"""Targets, tags and their order, waits between retries, and messages without secrets."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from readbench_data.errors import UsageError
 from readbench_data.hub.address import Target, check_tag, is_reference, order, parse_reference, parse_target, previous
-from readbench_data.hub.changes import raised, step
-from readbench_data.hub.patience import Patience, scrub, transient
+from readbench_data.hub.changes import next_version, step
+from readbench_data.hub.retry_policy import RetryPolicy, scrub, transient
 
 
 def test_a_folder_exists_or_looks_like_one_and_the_rest_is_on_the_hub(
@@ -39,7 +39,7 @@ def test_a_reference_has_a_tag() -> None:
     assert check_tag("v1.0.0-rc.1+linux") == "v1.0.0-rc.1+linux"
 
 
-def test_versions_stand_in_the_order_of_semver_clause_11() -> None:
+def test_versions_are_ordered_as_in_semver_clause_11() -> None:
     stated = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11"]
     stated += ["1.0.0-rc.1", "1.0.0", "2.0.0", "2.1.0", "2.1.1", "10.0.0"]
     shuffled = random.Random(1).sample(stated, len(stated))
@@ -58,7 +58,7 @@ def test_lite_and_full_versions_are_never_compared() -> None:
     assert [step("0.1.0", v) for v in ("1.0.0", "0.2.0", "0.1.1", "odd")] == ["major", "minor", "patch", "major"]
 
 
-def test_a_password_is_known_from_a_port_and_a_user() -> None:
+def test_a_password_is_told_apart_from_a_port_and_a_user() -> None:
     for good in ("sftp://bob@host/x", "http://host:80/x@y", "s3://bucket/a:b@c", "http://[::1]:80/x@y", "ftp://h:21"):
         assert parse_target(good).name == good
     assert parse_reference("s3://arn:aws:s3:eu:1:point/x@1.0.0")[1] == "1.0.0"
@@ -71,28 +71,28 @@ def test_a_password_is_known_from_a_port_and_a_user() -> None:
         parse_target("sftp://bob:pw@host/x")
 
 
-def test_a_step_that_is_too_small_names_the_version_it_asks_for() -> None:
-    assert raised("0.1.0-lite", "major") == "1.0.0-lite"
-    assert raised("0.1.3", "minor") == "0.2.0"
-    assert raised("v2.4.1", "patch") == "2.4.2"
-    with pytest.raises(ValueError, match="is no version"):
-        raised("odd", "major")
+def test_the_next_version_keeps_the_release_line() -> None:
+    assert next_version("0.1.0-lite", "major") == "1.0.0-lite"
+    assert next_version("0.1.3", "minor") == "0.2.0"
+    assert next_version("v2.4.1", "patch") == "2.4.2"
+    with pytest.raises(ValueError, match="is not a version"):
+        next_version("odd", "major")
 
 
-def test_waits_double_are_spread_and_end() -> None:
-    patience = Patience(base=1, longest=10, random=random.Random(3))
+def test_waits_double_with_jitter_and_are_bounded() -> None:
+    policy = RetryPolicy(base=1, longest=10, random=random.Random(3))
     for failures, middle in ((1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (50, 10)):
-        waits = [patience.wait(failures, None) for _ in range(200)]
+        waits = [policy.wait(failures, None) for _ in range(200)]
         assert 0.5 * middle <= min(waits) < 0.6 * middle
         assert 1.4 * middle < max(waits) <= 1.5 * middle
-    assert all(20 < patience.wait(1, 20.0) <= 20.15 for _ in range(100)), "never sooner than the server asks for"
-    assert not patience.gives_up(7, 900.0)
-    assert patience.gives_up(8, None)
-    assert patience.gives_up(1, 901.0)
+    assert all(20 < policy.wait(1, 20.0) <= 20.15 for _ in range(100)), "never sooner than the server asks for"
+    assert not policy.gives_up(7, 900.0)
+    assert policy.gives_up(8, None)
+    assert policy.gives_up(1, 901.0)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "scrubbed"),
     [
         ("sent hf_abcdefgh1234 there", "sent (token) there"),
         ("Authorization: Bearer abc.def", "Authorization: (token)"),
@@ -103,20 +103,20 @@ def test_waits_double_are_spread_and_end() -> None:
         ("really? yes", "really? yes"),
     ],
 )
-def test_secrets_are_taken_out_of_what_is_said(text: str, said: str) -> None:
-    assert scrub(text, ("secret",)) == said
+def test_secrets_are_removed_from_messages(text: str, scrubbed: str) -> None:
+    assert scrub(text, ("secret",)) == scrubbed
 
 
-def test_what_may_pass_and_what_a_person_must_mend() -> None:
+def test_transient_errors_are_retried_and_others_are_not() -> None:
     import httpx2
 
-    passing = (httpx2.ConnectError("refused"), ConnectionResetError(), TimeoutError(), RuntimeError("Data processing"))
-    assert all(transient(error) for error in passing)
+    dropped = (httpx2.ConnectError("refused"), ConnectionResetError(), TimeoutError(), RuntimeError("Data processing"))
+    assert all(transient(error) for error in dropped)
     wrapped = RuntimeError("Error while uploading")
     wrapped.__cause__ = httpx2.ReadError("reset")
     assert transient(wrapped)
     xet = "Data processing error: Reqwest Error: HTTP status {} error ({}) for url (https://hub/xet-write-token/main)"
-    for kind, status, passes in (
+    for kind, status, retried in (
         ("client", "404 Not Found", False),
         ("client", "401 Unauthorized", False),
         ("client", "403 Forbidden", False),
@@ -126,9 +126,9 @@ def test_what_may_pass_and_what_a_person_must_mend() -> None:
         ("client", "429 Too Many Requests", True),
         ("server", "500 Internal Server Error", True),
     ):
-        assert transient(RuntimeError(xet.format(kind, status))) is passes, status
+        assert transient(RuntimeError(xet.format(kind, status))) is retried, status
     assert not any(transient(error) for error in (ValueError("bad card"), FileNotFoundError(), NotImplementedError()))
-    for status, passes in (
+    for status, retried in (
         (401, False),
         (403, False),
         (404, False),
@@ -139,4 +139,4 @@ def test_what_may_pass_and_what_a_person_must_mend() -> None:
     ):
         request = httpx2.Request("POST", "https://hub.example/api")
         error = httpx2.HTTPStatusError("x", request=request, response=httpx2.Response(status, request=request))
-        assert transient(error) is passes, status
+        assert transient(error) is retried, status

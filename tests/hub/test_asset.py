@@ -1,4 +1,4 @@
-"""The asset ``published`` with a target in its run configuration, and verification of a stale description."""
+"""The asset ``published`` with a target in its run configuration, and a stale Croissant description."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def test_the_asset_publishes_where_its_run_says(hub: HubStandIn, lite: Built, tm
     data = lite.copy(tmp_path / "data", "release")
     definitions = build_definitions(Workspace(data=str(data), version=VERSION))
     job = definitions.resolve_implicit_global_asset_job_def()
-    wish = {"to": "me/readbench", "endpoint": hub.url, "allow_miniatures": True}
+    config = {"to": "me/readbench", "endpoint": hub.url, "allow_miniatures": True}
     with dg.DagsterInstance.ephemeral() as instance:
         done = job.execute_in_process(
             instance=instance,
             asset_selection=[dg.AssetKey("published")],
-            run_config={"ops": {"published": {"config": wish}}},
+            run_config={"ops": {"published": {"config": config}}},
         )
-        told = done.asset_materializations_for_node("published")[0].metadata
+        metadata = done.asset_materializations_for_node("published")[0].metadata
         events = " ".join(str(e) for e in done.all_events)
-    assert told["target"].value == f"me/readbench@{VERSION}"
-    assert told["commit"].value == hub.repositories["me/readbench"].tags[VERSION]
-    assert told["left_out"].value == ["ctsr"]
+    assert metadata["target"].value == f"me/readbench@{VERSION}"
+    assert metadata["commit"].value == hub.repositories["me/readbench"].tags[VERSION]
+    assert metadata["left_out"].value == ["ctsr"]
     assert TOKEN not in events
     assert VERSION in json.loads((data / "published" / "receipts.json").read_text())
-    assert (data / "published" / VERSION / "data" / "ctsr" / "queries.parquet").is_file(), "one's own copy is whole"
+    assert (data / "published" / VERSION / "data" / "ctsr" / "queries.parquet").is_file(), "the local copy is complete"
 
 
 def test_a_stale_description_is_a_breach(lite: Built, tmp_path: Path) -> None:

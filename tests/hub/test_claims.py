@@ -1,4 +1,4 @@
-"""On an object store: who publishes a version holds a claim to it, and nothing of a stopped run stays public."""
+"""On an object store, a publisher holds a claim to its version, and no file of a stopped run stays public."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub import folder
-from readbench_data.hub.claims import claim, claim_at
+from readbench_data.hub.claims import claim, claim_path
 from readbench_data.hub.folder import publish_folder, tags
 from readbench_data.store.store import Store
 from tests.support import s3
@@ -24,7 +24,7 @@ def target(endpoint: str) -> Store:
 
 @pytest.fixture
 def elsewhere(target: Store) -> Store:
-    """The same place as another process sees it: without what this one remembers of listings."""
+    """The same target as seen by another process: without this process's cached listings."""
     return Store(target.root, {**target.options, "skip_instance_cache": True})
 
 
@@ -48,11 +48,11 @@ def expected(release: Path) -> dict[str, bytes]:
     return {p.relative_to(release).as_posix(): p.read_bytes() for p in release.rglob("*") if p.is_file()}
 
 
-def test_a_slow_run_does_not_touch_what_a_rival_has_finished(
+def test_a_slow_run_does_not_touch_a_version_that_a_concurrent_run_has_completed(
     target: Store, elsewhere: Store, ours: Path, theirs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def late(store: Store, tag: str, hashed: str) -> None:
-        publish_folder(elsewhere, theirs, V)  # from its first file to its last, and its claim is gone again
+        publish_folder(elsewhere, theirs, V)  # from its first file to its last; its claim is removed again
         assert elsewhere.names("") == [V]
         claim(store, tag, hashed)
 
@@ -64,10 +64,10 @@ def test_a_slow_run_does_not_touch_what_a_rival_has_finished(
 
 
 @pytest.mark.parametrize("freed", [False, True])
-def test_a_rival_is_refused_before_its_first_file(
+def test_a_concurrent_run_is_refused_before_its_first_file(
     target: Store, elsewhere: Store, ours: Path, theirs: Path, freed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``freed``: somebody removes the claim of a run that is going on; the run then stops before its next file."""
+    """``freed``: somebody removes the claim of a running publisher, which then stops before its next file."""
     send, before = folder._send, {}
 
     def meanwhile(source: Path, store: Store, path: str) -> None:
@@ -76,9 +76,9 @@ def test_a_rival_is_refused_before_its_first_file(
         before.update(content(elsewhere))
         with pytest.raises(ReadbenchError, match=r"is being published with other content \(since 20.*remove s3://"):
             publish_folder(elsewhere, theirs, V)
-        assert content(elsewhere) == before, "the rival has written nothing"
+        assert content(elsewhere) == before, "the concurrent run has written nothing"
         if freed:
-            elsewhere.remove(claim_at(V))
+            elsewhere.remove(claim_path(V))
             publish_folder(elsewhere, theirs, V)
 
     monkeypatch.setattr(folder, "_send", meanwhile)
@@ -93,7 +93,7 @@ def test_a_rival_is_refused_before_its_first_file(
 
 
 class Stopped(Exception):
-    """What stops a copy."""
+    """Stops a copy."""
 
 
 def stopped(target: Store, release: Path, at: str) -> None:
@@ -109,24 +109,24 @@ def stopped(target: Store, release: Path, at: str) -> None:
             publish_folder(target, release, V)
 
 
-def test_a_stopped_run_is_gone_on_with_or_given_up_and_nothing_of_it_stays(
+def test_a_stopped_run_is_resumed_or_abandoned_and_leaves_no_files(
     target: Store, elsewhere: Store, ours: Path, theirs: Path
 ) -> None:
     stopped(target, ours, "data/pump/queries")
     left = content(elsewhere)
     assert "data/pump/corpus-normals-10.parquet" in left, "a file that the other content does not list"
-    with pytest.raises(ReadbenchError, match="if it was stopped and its content is given up, remove"):
+    with pytest.raises(ReadbenchError, match="if it was stopped and will not be resumed, remove"):
         publish_folder(elsewhere, theirs, V)
     assert content(elsewhere) == left
     assert tags(elsewhere) == []
-    elsewhere.remove(claim_at(V))
+    elsewhere.remove(claim_path(V))
     publish_folder(elsewhere, theirs, V)
-    assert content(elsewhere) == expected(theirs), "nothing of the stopped run stays"
+    assert content(elsewhere) == expected(theirs), "no file of the stopped run is left"
 
 
-def test_a_file_that_is_no_releases_is_not_removed(target: Store, ours: Path) -> None:
+def test_a_file_that_is_not_part_of_a_release_is_not_removed(target: Store, ours: Path) -> None:
     target.write_bytes(f"{V}/thesis.tex", b"mine")
-    with pytest.raises(ReadbenchError, match=r"1.0.0/thesis.tex is there already and is no file of a release"):
+    with pytest.raises(ReadbenchError, match=r"1.0.0/thesis.tex already exists and is not a file of a release"):
         publish_folder(target, ours, V)
     assert content(target) == {"thesis.tex": b"mine"}
     target.remove(f"{V}/thesis.tex")
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_releases_is_not_removed(target: Store, ours: Path) ->
     assert content(target) == expected(ours)
 
 
-def test_a_store_that_cannot_promise_to_create_only(target: Store, ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_conditional_writes(target: Store, ours: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def pipe_file(*words: object, **named: object) -> None:
         raise NotImplementedError
 
@@ -143,6 +143,6 @@ def test_a_store_that_cannot_promise_to_create_only(target: Store, ours: Path, m
     claim(target, V, "one")
     with pytest.raises(ReadbenchError, match="is being published with other content"):
         claim(target, V, "another")
-    target.remove(claim_at(V))
+    target.remove(claim_path(V))
     publish_folder(target, ours, V)
     assert content(target) == expected(ours)

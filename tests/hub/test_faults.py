@@ -1,5 +1,5 @@
-"""Faults of the Hub and of the way to it, one by one and in random sequences: the old version or the whole new one
-is there, never anything between, and the same command ends well afterwards."""
+"""Faults of the Hub and of the connection, one by one and in random sequences: either the old version or the complete
+new one is visible, never anything in between, and the same command succeeds afterwards."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import pytest
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.hub.client import Hub, quiet
-from readbench_data.hub.patience import Patience
-from readbench_data.hub.publisher import Outcome, Publisher
-from tests.support.hub.releases import patient, tiny
+from readbench_data.hub.publisher import Publisher, PublishResult
+from readbench_data.hub.retry_policy import RetryPolicy
+from tests.support.hub.releases import quick_policy, tiny
 from tests.support.hub.standin import Fault, HubStandIn
 
 NAME = "me/readbench"
@@ -37,19 +37,19 @@ FAULTS = STATUSES | {k: Fault(k) for k in ("drop_before", "drop_after", "rival")
 
 @dataclass
 class Scene:
-    """A Hub that holds the old version, and the folders of both."""
+    """A Hub with the old version, and the folders of the old and the new version."""
 
     hub: HubStandIn
     old: Path
     new: Path
 
-    def publish(self, patience: Patience | None = None, which: str = NEW) -> Outcome:
+    def publish(self, policy: RetryPolicy | None = None, which: str = NEW) -> PublishResult:
         folder = self.new if which == NEW else self.old
         with quiet(bars=False):
-            return Publisher(Hub(NAME, self.hub.url), folder, which, patience=patience or patient()).publish()
+            return Publisher(Hub(NAME, self.hub.url), folder, which, policy=policy or quick_policy()).publish()
 
     def expect_sound(self) -> None:
-        """The old version is whole; every commit is a whole version; the new tag is whole or not there."""
+        """The old version is complete, every commit is a complete version, and the new tag is complete or absent."""
         repository = self.hub.repositories[NAME]
         assert self._holds(OLD, self.old)
         for commit, title in repository.titles.items():
@@ -86,7 +86,7 @@ def scene(hub: HubStandIn, tmp_path: Path) -> Scene:
 
 
 def once(at: str, fault: Fault) -> Callable[[str, str], Fault | None]:
-    """The fault at the first request of a kind."""
+    """Inject the fault at the first request of a kind."""
     left = [fault]
     return lambda what, path: left.pop() if what == at and left else None
 
@@ -98,7 +98,7 @@ def test_a_version_is_one_commit_and_one_tag_and_only_what_changed_is_sent(scene
     assert counts["POST commit"] == counts["POST tag"] == 1
     assert counts["PUT lfs object"] == 1, "one Parquet file differs"
     assert "POST repos" not in counts
-    assert all(asked.authorized for asked in scene.hub.log if asked.what.startswith(("POST commit", "POST tag")))
+    assert all(one.authorized for one in scene.hub.log if one.what.startswith(("POST commit", "POST tag")))
     scene.hub.log.clear()
     assert scene.publish().unchanged is True
     assert {what.split()[0] for what in scene.hub.counts()} == {"GET"}
@@ -110,21 +110,21 @@ REQUESTS = ("GET refs", "GET commits", "GET tree", "GET revision", "POST commit"
 
 @pytest.mark.parametrize("at", REQUESTS)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_one_fault_is_got_over(scene: Scene, at: str, fault: str) -> None:
+def test_a_single_fault_is_retried(scene: Scene, at: str, fault: str) -> None:
     scene.hub.faults = once(at, FAULTS[fault])
     scene.publish()
     assert scene.hub.counts()[at] >= 1
     scene.expect_published()
 
 
-def test_a_commit_that_landed_without_an_answer_is_found_and_not_sent_again(scene: Scene) -> None:
+def test_a_commit_whose_answer_is_lost_is_found_and_not_sent_again(scene: Scene) -> None:
     scene.hub.faults = once("POST commit", Fault("drop_after"))
     scene.publish()
     assert scene.hub.counts()["POST commit"] == 1
     scene.expect_published()
 
 
-def test_a_commit_that_landed_is_tagged_even_where_somebody_has_changed_the_head_since(scene: Scene) -> None:
+def test_an_applied_commit_is_tagged_even_if_somebody_has_changed_the_head_since(scene: Scene) -> None:
     fault = once("POST commit", Fault("drop_after"))
 
     def meanwhile(what: str, path: str) -> Fault | None:
@@ -142,34 +142,36 @@ def test_a_commit_that_landed_is_tagged_even_where_somebody_has_changed_the_head
     assert scene.hub.counts()["POST commit"] == 1
 
 
-def test_a_rivals_commit_is_kept_and_ours_goes_on_top(scene: Scene) -> None:
+def test_a_concurrent_commit_is_kept_and_ours_goes_on_top(scene: Scene) -> None:
     scene.hub.faults = once("POST commit", Fault("rival"))
-    patience = patient()
-    scene.publish(patience)
+    policy = quick_policy()
+    scene.publish(policy)
     assert scene.hub.counts()["POST commit"] == 2
     assert [a.status for a in scene.hub.log if a.what == "POST commit"] == [412, 200]
     assert "NOTES.txt" in scene.hub.files(NAME, NEW)
     scene.expect_published()
 
 
-def test_the_wait_is_what_the_server_asks_for_and_bounded(scene: Scene) -> None:
-    patience = patient()
+def test_the_wait_follows_retry_after_and_is_bounded(scene: Scene) -> None:
+    policy = quick_policy()
     scene.hub.faults = once("POST commit", STATUSES["429"])
-    scene.publish(patience)
-    waits: list[float] = patience.waits  # type: ignore[attr-defined]
+    scene.publish(policy)
+    waits: list[float] = policy.waits  # type: ignore[attr-defined]
     assert len(waits) == 1
     assert 3 < waits[0] < 3.2
     scene.hub.faults = lambda what, path: Fault("status", 429, (("Retry-After", "5000"),))
-    with pytest.raises(ReadbenchError, match=r"gave up publishing after 1 tries .*asks to wait 5000 s.*run the same"):
-        scene.publish(patient())
+    with pytest.raises(
+        ReadbenchError, match=r"gave up publishing after 1 attempts .*asks to wait 5000 s.*run the same"
+    ):
+        scene.publish(quick_policy())
 
 
-def test_a_hub_that_stays_broken_is_given_up(scene: Scene) -> None:
+def test_publishing_gives_up_if_the_hub_keeps_failing(scene: Scene) -> None:
     scene.hub.faults = lambda what, path: Fault("status", 503) if what == "POST commit" else None
-    patience = patient(attempts=4)
-    with pytest.raises(ReadbenchError, match=r"gave up publishing after 4 tries \(503: injected\)"):
-        scene.publish(patience)
-    waits: list[float] = patience.waits  # type: ignore[attr-defined]
+    policy = quick_policy(attempts=4)
+    with pytest.raises(ReadbenchError, match=r"gave up publishing after 4 attempts \(503: injected\)"):
+        scene.publish(policy)
+    waits: list[float] = policy.waits  # type: ignore[attr-defined]
     assert len(waits) == 3
     assert all(0.5 * 2**n <= wait <= 1.5 * 2**n for n, wait in enumerate(waits)), "1, 2, 4 seconds, half to 1.5 times"
     assert scene.hub.counts()["POST commit"] == 4
@@ -177,11 +179,11 @@ def test_a_hub_that_stays_broken_is_given_up(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "says"),
+    ("status", "message"),
     [("404 Not Found", "publishing failed .*404 Not Found"), ("403 Forbidden", r"not allowed \(403\): set HF_TOKEN")],
 )
-def test_what_the_transfer_is_refused_for_good_is_not_tried_again(
-    scene: Scene, monkeypatch: pytest.MonkeyPatch, status: str, says: str
+def test_a_permanent_transfer_error_is_not_retried(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, status: str, message: str
 ) -> None:
     tried: list[str] = []
 
@@ -192,34 +194,33 @@ def test_what_the_transfer_is_refused_for_good_is_not_tried_again(
         )
 
     monkeypatch.setattr(Hub, "commit", refuse)
-    with pytest.raises(ReadbenchError, match=says):
+    with pytest.raises(ReadbenchError, match=message):
         scene.publish()
     assert len(tried) == 1
     scene.expect_sound()
 
 
-def test_a_full_disk_while_fetching_is_said_as_such(hub: HubStandIn, tmp_path: Path) -> None:
+def test_a_full_disk_during_a_download_is_reported_as_such(hub: HubStandIn, tmp_path: Path) -> None:
     full = OSError(28, "No space left on device", "part", None, str(tmp_path / "corpus.parquet"))
-    told = Hub(NAME, hub.url).refused(full, "fetching")
-    assert (
-        str(told) == f"{tmp_path}/corpus.parquet: no space left on the device: free some and run the same command again"
-    )
+    error = Hub(NAME, hub.url).explained(full, "fetching")
+    advice = "no space left on the device: free some and run the same command again"
+    assert str(error) == f"{tmp_path}/corpus.parquet: {advice}"
 
 
 def test_random_sequences_of_faults(scene: Scene) -> None:
-    """200 sequences: any request fails with probability 0.3; whatever happened, a rerun without faults ends well."""
+    """200 sequences in which any request fails with probability 0.3; a rerun without faults then always succeeds."""
     start = copy.deepcopy(scene.hub.repositories)
     rng = random.Random(SEED)
     kinds = list(FAULTS.values())
     ended = {True: 0, False: 0}
     for _ in range(SEQUENCES):
         scene.hub.repositories = copy.deepcopy(start)
-        for blob in scene.hub.blobs.iterdir():  # uploads of the run before are forgotten
+        for blob in scene.hub.blobs.iterdir():  # remove the uploads of the previous sequence
             if not any(blob.name == f.sha256 for files in start[NAME].commits.values() for f in files.values()):
                 blob.unlink()
         scene.hub.faults = lambda what, path: rng.choice(kinds) if rng.random() < 0.3 else None
-        with suppress(ReadbenchError):  # given up after five failures in a row
-            scene.publish(patient(attempts=5))
+        with suppress(ReadbenchError):  # given up after five consecutive failures
+            scene.publish(quick_policy(attempts=5))
             scene.expect_published()
         scene.expect_sound()
         ended[NEW in scene.hub.repositories[NAME].tags] += 1
@@ -231,7 +232,7 @@ def test_random_sequences_of_faults(scene: Scene) -> None:
 
 @pytest.mark.parametrize("when", ["kill_before", "kill_after"])
 def test_killed_at_each_request(scene: Scene, when: str) -> None:
-    """A process of its own is killed at its n-th request, for every n; the same command then ends well."""
+    """A child process is killed at its n-th request, for every n; the same command then succeeds."""
     start = copy.deepcopy(scene.hub.repositories)
     number = 0
     while True:
@@ -247,14 +248,14 @@ def test_killed_at_each_request(scene: Scene, when: str) -> None:
 
 
 def _killed_at(scene: Scene, number: int, when: str) -> bool:
-    """Publish in a child that dies at its request ``number``; False where it ended before."""
+    """Publish in a child process that dies at its request ``number``; return False if it ended before."""
     ready, go = os.pipe()
     child = os.fork()
     if child == 0:
         code = 1
         try:
             os.read(ready, 1)
-            tempfile.tempdir = str(scene.new.parent)  # what it leaves when it is killed goes with the test
+            tempfile.tempdir = str(scene.new.parent)  # so that its files are removed with the test's
             scene.publish()
             code = 0
         finally:

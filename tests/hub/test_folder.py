@@ -1,4 +1,4 @@
-"""Folders and an S3 service as targets: one versioning, whole or not there, and final."""
+"""Folders and an S3 service as targets: versioned alike, complete or not visible, and final."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.hub.address import parse_reference, parse_target, require_endpoint
 from readbench_data.hub.folder import publish_folder, tags
-from readbench_data.hub.pulling import pull, to_compare
-from readbench_data.hub.stores import open_target, reached
+from readbench_data.hub.pulling import fetch_for_diff, pull
+from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.store.store import Store
 from tests.support import s3
 from tests.support.built import VERSION, Built, readbench, tree
@@ -42,7 +42,7 @@ def expected(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_versions_stand_side_by_side_and_the_same_again_does_nothing(target: Store, old: Path, new: Path) -> None:
+def test_versions_are_stored_side_by_side_and_republishing_does_nothing(target: Store, old: Path, new: Path) -> None:
     assert publish_folder(target, old, "0.1.0") is False
     assert publish_folder(target, new, "1.0.0", "0.1.0") is False
     assert tags(target) == ["0.1.0", "1.0.0"]
@@ -55,11 +55,11 @@ def test_versions_stand_side_by_side_and_the_same_again_does_nothing(target: Sto
 
 
 class Stopped(Exception):
-    """What stops a copy."""
+    """Stops a copy."""
 
 
 @pytest.mark.parametrize("after", range(7))
-def test_a_copy_stopped_anywhere_is_no_version_and_is_gone_on_with(
+def test_a_copy_stopped_anywhere_is_not_a_version_and_is_resumed(
     target: Store, old: Path, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from readbench_data.hub import folder
@@ -81,7 +81,7 @@ def test_a_copy_stopped_anywhere_is_no_version_and_is_gone_on_with(
     sent.clear()
     assert publish_folder(target, old, "0.1.0") is False
     assert content(target, "0.1.0") == expected(old)
-    assert len(sent) == len(expected(old)) - 1 - after, "what was there already is not sent again"
+    assert len(sent) == len(expected(old)) - 1 - after, "files that were already there are not sent again"
 
 
 def test_killed_at_every_step_of_a_copy_to_a_disk(old: Path, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_killed_at_every_step_of_a_copy_to_a_disk(old: Path, tmp_path: Path) -> 
 
 
 def _die_at(step: int) -> None:
-    """Let this process be killed before (even) or after (odd) its n-th rename of a file or folder."""
+    """Kill this process before (even) or after (odd) its n-th rename of a file or folder."""
     seen = 0
 
     def watched(move: Callable[..., None]) -> Callable[..., None]:
@@ -127,7 +127,7 @@ def _die_at(step: int) -> None:
     os.replace, os.rename = watched(os.replace), watched(os.rename)  # type: ignore[assignment]
 
 
-def test_half_a_file_of_a_killed_run_is_not_published(old: Path, tmp_path: Path) -> None:
+def test_a_partial_file_of_a_killed_run_is_not_published(old: Path, tmp_path: Path) -> None:
     staging = tmp_path / "out" / ".publishing-0.1.0"
     staging.mkdir(parents=True)
     (staging / "README.md.1234.part").write_bytes(b"half")
@@ -141,16 +141,16 @@ def test_half_a_file_of_a_killed_run_is_not_published(old: Path, tmp_path: Path)
     assert target.names("") == ["0.1.0"]
 
 
-def test_what_lies_under_the_name_of_a_version_and_is_none_is_left_alone(old: Path, tmp_path: Path) -> None:
+def test_a_folder_with_the_name_of_a_version_that_is_not_a_release_is_left_alone(old: Path, tmp_path: Path) -> None:
     other = tmp_path / "out" / "0.1.0" / "thesis.tex"
     other.parent.mkdir(parents=True)
     other.write_text("mine")
-    with pytest.raises(ReadbenchError, match="is there already and is no release: remove it, or choose another"):
+    with pytest.raises(ReadbenchError, match="already exists and is not a release: remove it, or choose another"):
         publish_folder(Store(str(tmp_path / "out")), old, "0.1.0")
     assert expected(tmp_path / "out" / "0.1.0") == {"thesis.tex": b"mine"}
 
 
-def test_of_two_at_once_one_wins_and_the_other_is_refused(target: Store, old: Path, new: Path) -> None:
+def test_of_two_concurrent_publishers_one_wins_and_the_other_is_refused(target: Store, old: Path, new: Path) -> None:
     from readbench_data.hub import folder
 
     send = folder._send
@@ -166,7 +166,7 @@ def test_of_two_at_once_one_wins_and_the_other_is_refused(target: Store, old: Pa
         patch.setattr(folder, "_send", meanwhile)
         with pytest.raises(ReadbenchError, match="published with other content"):
             publish_folder(target, old, "1.0.0")
-    if not target.is_local:  # there the first to claim the version holds it: the rival was refused
+    if not target.is_local:  # there the first publisher holds the claim, and the rival was refused
         assert publish_folder(target, old, "1.0.0") is False
     assert content(target, "1.0.0") == expected(new if target.is_local else old)
     assert target.names("") == ["1.0.0"]
@@ -217,7 +217,7 @@ def test_a_manifest_that_points_outside_is_refused(old: Path, tmp_path: Path) ->
         pull(parse_target(str(tmp_path / "out")), "9.0.0", tmp_path / "cache")
 
 
-def test_to_compare_a_version_its_pool_is_not_fetched(target: Store, old: Path, tmp_path: Path) -> None:
+def test_the_pool_is_not_fetched_for_a_comparison(target: Store, old: Path, tmp_path: Path) -> None:
     pool = "data/plant/pool/part-000.parquet"
     manifest = json.loads((old / "manifest.json").read_text())
     (old / "data/plant/pool").mkdir()
@@ -225,45 +225,45 @@ def test_to_compare_a_version_its_pool_is_not_fetched(target: Store, old: Path, 
     manifest["files"][pool] = manifest["files"]["data/plant/queries.parquet"]
     (old / "manifest.json").write_text(json.dumps(manifest))
     publish_folder(target, old, "0.1.0")
-    place = to_compare(parse_target(target.root), "0.1.0", tmp_path / "cache", target.options.get("endpoint_url"))
+    place = fetch_for_diff(parse_target(target.root), "0.1.0", tmp_path / "cache", target.options.get("endpoint_url"))
     names = {p.relative_to(place).as_posix() for p in place.rglob("*") if p.is_file()}
     assert names == expected(old).keys() - {pool}
     target.remove("0.1.0")
-    again = to_compare(parse_target(target.root), "0.1.0", tmp_path / "cache", target.options.get("endpoint_url"))
-    assert again == place, "and it is fetched once"
+    again = fetch_for_diff(parse_target(target.root), "0.1.0", tmp_path / "cache", target.options.get("endpoint_url"))
+    assert again == place, "it is fetched only once"
 
 
-def test_addresses_that_are_none(tmp_path: Path, endpoint: str) -> None:
+def test_invalid_addresses(tmp_path: Path, endpoint: str) -> None:
     for text in ("", "  "):
         with pytest.raises(UsageError, match="the target is empty"):
             parse_target(text)
-    with pytest.raises(UsageError, match="nothing here knows foo:// addresses"):
+    with pytest.raises(UsageError, match="foo:// addresses are not supported"):
         open_target(parse_target("foo://bucket/x"))
     with pytest.raises(UsageError, match="'main' is the name of a branch"):
         parse_reference("me/readbench@main")
     for text in ("localhost", "ftp://x", "http://", "http://a b"):
-        with pytest.raises(UsageError, match="is no address"):
+        with pytest.raises(UsageError, match="is not an address"):
             require_endpoint(text)
     require_endpoint("http://127.0.0.1:9000")
     with pytest.raises(ReadbenchError, match=r"there is no version 0.1.0"):
         pull(*parse_reference(f"{s3.bucket(endpoint)}/none@0.1.0"), tmp_path, endpoint)
 
 
-def test_what_a_target_says_against_it_is_one_line(tmp_path: Path, old: Path, endpoint: str) -> None:
+def test_an_error_of_the_target_is_one_line(tmp_path: Path, old: Path, endpoint: str) -> None:
     absent = Store("s3://no-such-bucket-here/x", {"endpoint_url": endpoint})
-    told = r"no-such-bucket-here/x: publishing failed \(.*bucket does not exist\): .*credentials"
-    with pytest.raises(ReadbenchError, match=told), reached(absent, "publishing"):
+    message = r"no-such-bucket-here/x: publishing failed \(.*bucket does not exist\): .*credentials"
+    with pytest.raises(ReadbenchError, match=message), target_errors(absent, "publishing"):
         publish_folder(absent, old, "0.1.0")
     assert not absent.fs.exists("no-such-bucket-here"), "no bucket is made for a mistyped address"
     (tmp_path / "file").write_text("no folder")
     under = Store(str(tmp_path / "file" / "out"))
-    told = r"file/out: publishing failed .*: choose another folder"
-    with pytest.raises(ReadbenchError, match=told), reached(under, "publishing"):
+    message = r"file/out: publishing failed .*: choose another folder"
+    with pytest.raises(ReadbenchError, match=message), target_errors(under, "publishing"):
         publish_folder(under, old, "0.1.0")
     for error in (KeyError("a bug"), TypeError("a bug")):
-        with pytest.raises(type(error)), reached(under, "publishing"):
+        with pytest.raises(type(error)), target_errors(under, "publishing"):
             raise error
-    with pytest.raises(ReadbenchError, match=r"it is read only"), reached(under, "publishing"):
+    with pytest.raises(ReadbenchError, match=r"it is read only"), target_errors(under, "publishing"):
         raise NotImplementedError
-    with pytest.raises(ReadbenchError, match=r"free some space"), reached(under, "publishing"):
+    with pytest.raises(ReadbenchError, match=r"free some space"), target_errors(under, "publishing"):
         raise OSError(28, "No space left on device")

@@ -1,5 +1,5 @@
-"""What people do with a published version, in a process of its own with the real ``datasets`` library: every config
-and split by tag, streaming, and each block of code of the card as it stands."""
+"""Uses a published version in a separate process with the real ``datasets`` library: every config and split by tag,
+streaming, and each code block of the card unchanged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ print(len(blocks))
 
 
 def run(script: str, hub: HubStandIn | None, home: Path, *words: object, cwd: Path | None = None) -> str:
-    """A Python process that knows only this Hub."""
+    """Run a script in a Python process that can reach only this Hub and return its output."""
     environment = os.environ | {
         "HF_ENDPOINT": hub.url if hub else "http://127.0.0.1:9",
         "HF_HOME": str(home),
@@ -84,5 +84,5 @@ def test_every_config_and_split_by_tag_and_the_code_of_the_card(hub: HubStandIn,
     assert int(run(BLOCKS, hub, tmp_path / "hf", card, cwd=tmp_path)) == 5
 
 
-def test_the_code_of_the_card_of_a_folder_runs_in_it(lite: Built, tmp_path: Path) -> None:
+def test_the_code_of_a_local_card_runs_in_its_folder(lite: Built, tmp_path: Path) -> None:
     assert int(run(BLOCKS, None, tmp_path / "hf", "README.md", cwd=lite.release)) == 5

@@ -20,7 +20,7 @@ Publish = Callable[..., Ran]
 
 @pytest.fixture
 def data(lite: Built, tmp_path: Path) -> Path:
-    """A data root of this test's own with the lite release."""
+    """A data root with the lite release, for this test only."""
     shutil.copytree(lite.data / "release", tmp_path / "data" / "release")
     return tmp_path / "data"
 
@@ -35,7 +35,7 @@ def publish(hub: HubStandIn, data: Path) -> Publish:
 
 
 def next_version(data: Path, version: str) -> Path:
-    """The same release under another version, with one more line in a note: what a new card would change."""
+    """Copy the release under another version; only its card, composition and Croissant description change."""
     folder = data / "release" / version
     shutil.copytree(data / "release" / VERSION, folder)
     manifest = json.loads((folder / "manifest.json").read_text())
@@ -55,7 +55,7 @@ def _stated(text: bytes) -> dict[str, object]:
     return {"sha256": sha, "bytes": len(text), "rows": None, "content_sha256": sha}
 
 
-def test_published_pulled_and_used_by_its_name(
+def test_a_release_is_published_pulled_and_used_by_reference(
     hub: HubStandIn, publish: Publish, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = publish()
@@ -83,14 +83,12 @@ def test_published_pulled_and_used_by_its_name(
     assert str(folder) in shown.out
 
 
-def test_the_same_again_is_said_to_be_nothing_and_other_content_is_refused(
-    hub: HubStandIn, publish: Publish, data: Path
-) -> None:
+def test_republishing_does_nothing_and_other_content_is_refused(hub: HubStandIn, publish: Publish, data: Path) -> None:
     assert publish().code == 0
     commit = hub.repositories[NAME].head
     ran = publish()
     assert ran.code == 0
-    assert "published already with the same content" in ran.out
+    assert "already published with the same content" in ran.out
     assert "nothing was done" in ran.out
     other = publish("--with-unlicensed", "ctsr")
     assert other.code == 1
@@ -100,7 +98,7 @@ def test_the_same_again_is_said_to_be_nothing_and_other_content_is_refused(
     assert len(hub.repositories[NAME].commits) == 2
 
 
-def test_the_second_version_sends_only_what_changed_and_tells_what_is_new(
+def test_the_second_version_sends_only_changed_files_and_lists_the_changes(
     hub: HubStandIn, publish: Publish, data: Path
 ) -> None:
     assert publish().code == 0
@@ -120,7 +118,7 @@ def test_the_second_version_sends_only_what_changed_and_tells_what_is_new(
 
 
 @pytest.mark.parametrize("where", ["hub", "folder"])
-def test_the_same_again_is_nothing_although_an_older_version_came_after_it(
+def test_republishing_does_nothing_although_an_older_version_was_published_later(
     hub: HubStandIn, publish: Publish, data: Path, tmp_path: Path, where: str
 ) -> None:
     to = NAME if where == "hub" else str(tmp_path / "out")
@@ -130,7 +128,7 @@ def test_the_same_again_is_nothing_although_an_older_version_came_after_it(
     assert "nothing would be done" in publish("--dry-run", release="0.9.1-lite", to=to).out
     again = publish(release="0.9.1-lite", to=to)
     assert again.code == 0, again.err
-    assert "0.9.1-lite is published already with the same content" in again.out
+    assert "0.9.1-lite is already published with the same content" in again.out
     other = publish("--with-unlicensed", "ctsr", release="0.9.1-lite", to=to)
     assert (other.code, "is published with other content" in other.err.splitlines()[-1]) == (1, True)
     assert "note: since 0.9.0-lite the change is minor" in other.err
@@ -139,35 +137,34 @@ def test_the_same_again_is_nothing_although_an_older_version_came_after_it(
     assert "First published version." in (Path(pulled.out.strip()) / "CHANGELOG.md").read_text(), "as it was then"
 
 
-def test_a_published_version_whose_prose_was_damaged_is_not_the_same(
-    publish: Publish, data: Path, tmp_path: Path
-) -> None:
+def test_a_published_version_with_damaged_prose_is_not_the_same(publish: Publish, data: Path, tmp_path: Path) -> None:
     from readbench_data.hub.address import Target
-    from readbench_data.hub.standing import as_published
+    from readbench_data.hub.existing_version import adopt_published
+    from readbench_data.release.reading import read_manifest
 
     out = tmp_path / "out"
     assert publish(to=str(out)).code == 0
     view = tmp_path / "view"
     shutil.copytree(out / VERSION, view)
-    made = json.loads((view / "manifest.json").read_text())
+    made = read_manifest(view)
     where = Target(str(out), on_hub=False)
-    assert as_published(where, VERSION, view, made) == made
-    assert as_published(where, VERSION, view, made | {"config": {}}) is None, "other settings"
+    assert adopt_published(where, VERSION, view, made) == made
+    assert adopt_published(where, VERSION, view, made.changed(config={})) is None, "other settings"
     (out / VERSION / "README.md").write_text("edited")
-    assert as_published(where, VERSION, view, made) is None
+    assert adopt_published(where, VERSION, view, made) is None
     (out / VERSION / "manifest.json").write_text("[]")
-    assert as_published(where, VERSION, view, made) is None
+    assert adopt_published(where, VERSION, view, made) is None
 
 
-def test_what_is_wrong_in_the_environment_is_said_at_once(
+def test_a_wrong_environment_is_reported_at_once(
     hub: HubStandIn, publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from huggingface_hub import constants
 
-    from readbench_data.hub import patience
+    from readbench_data.hub import retry_policy
 
     waits: list[float] = []
-    monkeypatch.setattr(patience.time, "sleep", waits.append)
+    monkeypatch.setattr(retry_policy.time, "sleep", waits.append)
     with monkeypatch.context() as offline:
         offline.setattr(constants, "HF_HUB_OFFLINE", True)
         ran = publish()
@@ -176,23 +173,23 @@ def test_what_is_wrong_in_the_environment_is_said_at_once(
     monkeypatch.setenv("HF_TOKEN", "hf_schl\u00fcssel")
     ran = publish()
     assert ran.code == 2
-    assert "HF_TOKEN holds a character that no token has" in ran.error
+    assert "HF_TOKEN contains a character that is not allowed in a token" in ran.error
     assert "ssel" not in ran.error
     assert (waits, hub.log) == ([], [])
 
 
-def test_waiting_is_said_from_the_first_request_on(hub: HubStandIn, data: Path) -> None:
+def test_waits_are_reported_from_the_first_request_on(hub: HubStandIn, data: Path) -> None:
     from readbench_data.hub.address import parse_target
-    from readbench_data.hub.publication import Wish, known_tags
-    from tests.support.hub.releases import patient
+    from readbench_data.hub.publication import PublishRequest, known_tags
+    from tests.support.hub.releases import quick_policy
 
     left = [Fault("status", 503)]
     hub.faults = lambda what, path: left.pop() if left else None
-    said: list[str] = []
-    wish = Wish(data / "release" / VERSION, parse_target(NAME), endpoint=hub.url)
-    assert known_tags(wish, patient(), said.append) == []
-    assert len(said) == 1
-    assert said[0].startswith("503: injected; looking again in")
+    lines: list[str] = []
+    request = PublishRequest(data / "release" / VERSION, parse_target(NAME), endpoint=hub.url)
+    assert known_tags(request, quick_policy(), lines.append) == []
+    assert len(lines) == 1
+    assert lines[0].startswith("503: injected; retrying in")
 
 
 def test_a_password_in_an_address_is_refused_and_never_shown(publish: Publish, data: Path) -> None:
@@ -217,17 +214,17 @@ def test_private_is_for_the_hub(publish: Publish, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_service_that_is_not_there_is_named(data: Path) -> None:
+def test_an_unreachable_service_is_named(data: Path) -> None:
     ran = readbench("publish", VERSION, "--to", "ftp://127.0.0.1:1/x", "--data", data)
     assert ran.code == 1
-    assert "ftp://127.0.0.1:1/x: looking for versions failed (" in ran.error
+    assert "ftp://127.0.0.1:1/x: listing versions failed (" in ran.error
 
 
 def test_a_dry_run_changes_nothing(hub: HubStandIn, publish: Publish, data: Path) -> None:
     ran = publish("--dry-run")
     assert ran.code == 0, ran.err
     assert "the first version there" in ran.out
-    assert "the repository would be created, then one commit and one tag would be made" in ran.out
+    assert "the repository, one commit and one tag would be created" in ran.out
     assert "data/mit_bih/queries.parquet" in ran.out
     assert "data/ctsr" not in ran.out
     assert hub.repositories == {}
@@ -243,15 +240,15 @@ def test_miniatures_go_to_the_hub_only_when_allowed_and_are_named_first(
     assert refused.code == 1
     assert "--allow-miniatures" in refused.error
     assert hub.log == []
-    assert publish(allow=False, to=str(tmp_path / "out")).code == 0, "a folder is one's own"
+    assert publish(allow=False, to=str(tmp_path / "out")).code == 0, "a local folder may hold miniatures"
     assert publish().code == 0
     text = hub.read(NAME, VERSION, "README.md").decode().split("---\n", 2)[2]
     assert text.splitlines()[0].startswith("**Built from miniatures.** mit_bih, petrobras_3w: ")
 
 
-def test_what_no_licence_allows_to_be_passed_on_is_left_out(hub: HubStandIn, publish: Publish) -> None:
+def test_a_dataset_that_no_licence_permits_to_redistribute_is_left_out(hub: HubStandIn, publish: Publish) -> None:
     ran = publish()
-    assert "ctsr: left out of what is published, as no licence allows it" in ran.err
+    assert "ctsr: not published, because no licence permits redistributing it" in ran.err
     assert "--with-unlicensed ctsr" in ran.err
     assert not [path for path in hub.files(NAME, VERSION) if "ctsr" in path]
     manifest = json.loads(hub.read(NAME, VERSION, "manifest.json"))
@@ -299,7 +296,7 @@ def test_a_published_version_is_final_for_later_builds(hub: HubStandIn, publish:
     assert f"version {VERSION} is published ({NAME}@{VERSION}) with other content" in refused.error
 
 
-def test_files_that_no_release_put_there_stay(hub: HubStandIn, publish: Publish) -> None:
+def test_files_that_do_not_belong_to_a_release_stay(hub: HubStandIn, publish: Publish) -> None:
     hub.create(NAME, private=False)
     hub.rival(NAME)
     assert publish().code == 0
@@ -316,14 +313,14 @@ def test_private_is_kept_and_a_public_repository_refused(hub: HubStandIn, publis
     assert len(hub.repositories["me/open"].commits) == 1
 
 
-def test_another_tag_names_the_same_release(hub: HubStandIn, publish: Publish, data: Path) -> None:
+def test_a_release_can_be_published_under_another_tag(hub: HubStandIn, publish: Publish, data: Path) -> None:
     assert publish("--tag", "v0.9.0-lite").code == 0
     assert list(hub.repositories[NAME].tags) == ["v0.9.0-lite"]
     assert publish("--tag", "no tag").code == 2
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_who_may_not_write_is_told_and_the_token_is_never_shown(
+def test_a_missing_permission_is_reported_and_the_token_is_never_shown(
     hub: HubStandIn, publish: Publish, data: Path, status: int
 ) -> None:
     hub.echo_secrets = True
@@ -336,21 +333,21 @@ def test_who_may_not_write_is_told_and_the_token_is_never_shown(
     _no_secret(ran, data)
 
 
-def test_no_secret_in_what_a_failing_hub_makes_us_say(
+def test_errors_of_a_failing_hub_contain_no_secret(
     hub: HubStandIn, publish: Publish, data: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from readbench_data.hub import patience
+    from readbench_data.hub import retry_policy
 
-    monkeypatch.setattr(patience.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(retry_policy.time, "sleep", lambda seconds: None)
     hub.echo_secrets = True
     hub.create(NAME, private=False)
     for what in ("PUT lfs object", "POST preupload", "POST commit"):
-        hub.faults = lambda asked, path, what=what: Fault("status", 500) if asked == what else None
+        hub.faults = lambda kind, path, what=what: Fault("status", 500) if kind == what else None
         ran = publish()
         assert ran.code == 1
         _no_secret(ran, data)
-        assert "gave up publishing after 8 tries" in ran.err
-    assert "you sent" in ran.err, "the Hub's words are shown, without the secret in them"
+        assert "gave up publishing after 8 attempts" in ran.err
+    assert "you sent" in ran.err, "the Hub's message is shown without the secret"
     assert TOKEN not in caplog.text
 
 
@@ -362,20 +359,20 @@ def _no_secret(ran: Ran, data: Path) -> None:
         assert not path.is_file() or TOKEN.encode() not in path.read_bytes()
 
 
-def test_an_unsound_download_is_not_kept(hub: HubStandIn, publish: Publish, data: Path) -> None:
+def test_a_download_that_does_not_verify_is_discarded(hub: HubStandIn, publish: Publish, data: Path) -> None:
     assert publish().code == 0
     hub.commit(NAME, {**hub.files(NAME, "main"), "data/mit_bih/queries.parquet": hub.store(b"PAR1", True)}, "broken")
     hub.repositories[NAME].tags["0.9.5-lite"] = hub.repositories[NAME].head
     ran = readbench("pull", f"{NAME}@0.9.5-lite", "--endpoint", hub.url, "--data", data)
     assert ran.code == 1
-    assert "nothing of it was kept" in ran.error
+    assert "it was discarded" in ran.error
     assert not list((data / "cache").rglob("*.parquet"))
     gone = readbench("pull", f"{NAME}@7.0.0", "--endpoint", hub.url, "--data", data)
     assert (gone.code, "there is no such version" in gone.error) == (1, True)
     assert "HF_ENDPOINT" in gone.error
 
 
-def test_a_target_that_is_none_is_wrong_usage(publish: Publish) -> None:
+def test_an_invalid_target_is_wrong_usage(publish: Publish) -> None:
     for target in ("nonsense", "a/b/c", "-x/y"):
         ran = publish(to=target)
         assert (ran.code, "OWNER/NAME" in ran.err) == (2, True)

@@ -1,4 +1,4 @@
-"""The tests of the store, unchanged, on an S3 service: what holds on a disk holds there."""
+"""The tests of the store, unchanged, on an S3 service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from readbench_data.store.store import Stage, Store
 from tests.store import test_store as contract
 from tests.support import s3
 
-# Every test of the store that takes a store of any kind; those of the local disk alone take a folder.
+# Every test that takes a store or a stage of any kind; tests of the local disk alone take a folder.
 for _name, _value in vars(contract).items():
     if _name.startswith("test_") and {"store", "stage"} & set(
         _value.__code__.co_varnames[: _value.__code__.co_argcount]

@@ -1,4 +1,4 @@
-"""Leaks planted into a release are each found and named, from the release alone and by ``readbench verify``."""
+"""Every leak planted in a release is found and named, from the release alone and by ``readbench verify``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 import expectations
 from expectations import projections
 from readbench_data.entry import nest, unnest
-from readbench_data.leakage.facts import from_lane, from_release
+from readbench_data.leakage.facts import Facts, from_lane, from_release
 from readbench_data.leakage.leaks import KINDS, LeakReport, find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
 from tests.support import built
@@ -63,36 +63,36 @@ def planter(lite: built.Built, tmp_path: Path) -> Planter:
     return Planter(target)
 
 
-def told(report: LeakReport, sure: bool) -> dict[str, int]:
-    return {f.kind: f.count for f in report.findings if f.sure == sure and f.count}
+def found_in(report: LeakReport, blocking: bool) -> dict[str, int]:
+    return {f.kind: f.count for f in report.findings if f.blocking == blocking and f.count}
 
 
-def test_a_release_as_built_has_no_sure_leak(planter: Planter) -> None:
+def test_a_release_as_built_has_no_blocking_leak(planter: Planter) -> None:
     report = planter.leaks()
-    assert told(report, sure=True) == {}
+    assert found_in(report, blocking=True) == {}
     assert [f.kind for f in report.findings] == list(KINDS)
 
 
 def test_a_query_copied_into_the_corpus(planter: Planter) -> None:
     planter.put(CORPUS, 4, planter.values(QUERIES)[2])
     report = planter.leaks()
-    assert told(report, sure=True) == {"duplicate_across": 1}
-    said = report["duplicate_across"].examples[0]
-    assert planter.ids(QUERIES)[2] in said
-    assert planter.ids(CORPUS)[4] in said
+    assert found_in(report, blocking=True) == {"duplicate_across": 1}
+    example = report["duplicate_across"].examples[0]
+    assert planter.ids(QUERIES)[2] in example
+    assert planter.ids(CORPUS)[4] in example
     ran = built.readbench("verify", planter.release)
     assert ran.code == 1
-    assert "queries whose values stand in the corpus as well" in ran.err
+    assert "queries whose values are also in the corpus" in ran.err
 
 
 def test_a_copy_with_gain_and_offset(planter: Planter) -> None:
-    before = told(planter.leaks(), sure=False).get("same_shape_across", 0)
+    before = found_in(planter.leaks(), blocking=False).get("same_shape_across", 0)
     planter.put(CORPUS, 7, planter.values(QUERIES)[5] * np.array([4.0, 0.5]) + np.array([16.0, -2.0]))
     report = planter.leaks()
     assert report["same_shape_across"].count == before + 1
     pair = (planter.ids(QUERIES)[5], planter.ids(CORPUS)[7])
-    assert any(all(name in said for name in pair) for said in report["same_shape_across"].examples)
-    assert told(report, sure=True) == {}
+    assert any(all(name in example for name in pair) for example in report["same_shape_across"].examples)
+    assert found_in(report, blocking=True) == {}
 
 
 def test_a_copy_shifted_by_three_samples(planter: Planter) -> None:
@@ -101,16 +101,16 @@ def test_a_copy_shifted_by_three_samples(planter: Planter) -> None:
     planter.put(CORPUS, 9, np.concatenate([window[3:], window[-1:] + np.cumsum(np.ones((3, 2)), axis=0) * 0.004]))
     found = planter.leaks()["near_duplicate_across"]
     assert found.count == before + 1
-    said = next(s for s in found.examples if planter.ids(QUERIES)[3] in s)
-    assert planter.ids(CORPUS)[9] in said
-    assert said.endswith("at a shift of 3")
+    example = next(s for s in found.examples if planter.ids(QUERIES)[3] in s)
+    assert planter.ids(CORPUS)[9] in example
+    assert example.endswith("at a shift of 3")
 
 
 def test_an_entry_twice_in_the_corpus(planter: Planter) -> None:
     channels = pq.read_table(planter.folder / CORPUS)["channels"].to_pylist()
     again = channels.index(channels[0], 1)
     planter.put(CORPUS, again, planter.values(CORPUS)[0])
-    assert told(planter.leaks(), sure=True) == {"duplicate_within": 1}
+    assert found_in(planter.leaks(), blocking=True) == {"duplicate_within": 1}
 
 
 def test_a_unit_on_both_sides(planter: Planter) -> None:
@@ -121,7 +121,7 @@ def test_a_unit_on_both_sides(planter: Planter) -> None:
 
     planter.audit(move)
     report = planter.leaks()
-    assert told(report, sure=True) == {"unit_on_both_sides": 1}
+    assert found_in(report, blocking=True) == {"unit_on_both_sides": 1}
     assert report["unit_on_both_sides"].examples[0].startswith("subject-")
 
 
@@ -138,10 +138,10 @@ def test_rows_that_a_query_and_a_corpus_entry_share(planter: Planter) -> None:
         )
 
     planter.audit(slide)
-    assert told(planter.leaks(), sure=True) == {"overlap_across": 1}
+    assert found_in(planter.leaks(), blocking=True) == {"overlap_across": 1}
 
 
-def test_the_lane_and_its_release_tell_the_same(lite: built.Built) -> None:
+def test_the_lane_and_its_release_have_the_same_findings(lite: built.Built) -> None:
     lane = built.lane("mit_bih", lite.data)
     whole, alone = find_leaks(from_lane(lane)), find_leaks(from_release(lite.release, "mit_bih"))
     drawn = [k for k in KINDS if k.endswith(("_across", "_within", "_sides"))]
@@ -152,14 +152,56 @@ def test_the_same_series_in_sets_of_other_classes_is_reported(lite: built.Built)
     report = find_leaks(from_lane(built.lane("ctsr", lite.data)))
     assert report["conflicting_duplicate"].count > 0
     pairs = report["shared_between_recordings"].examples
-    assert any("_TRAIN.t" in said and "of different classes" in said for said in pairs), pairs
+    assert any("_TRAIN.t" in pair and "of different classes" in pair for pair in pairs), pairs
 
 
-@pytest.mark.parametrize("kind", [k for k, (sure, _) in KINDS.items() if sure])
-def test_the_suite_stops_a_build_at_every_sure_leak(lite: built.Built, kind: str) -> None:
+@pytest.mark.parametrize("kind", [k for k, (blocking, _) in KINDS.items() if blocking])
+def test_the_suite_stops_a_build_at_every_blocking_leak(lite: built.Built, kind: str) -> None:
     facts = from_release(lite.release, "mit_bih")
     found, shortcuts = find_leaks(facts), find_shortcuts(facts)
     sound = projections.leaks(found, shortcuts)
     expectations.require("leaks", "mit_bih", sound)
     with pytest.raises(expectations.CheckFailed, match=r"mit_bih: check leaks/no_.*such as this"):
         expectations.require("leaks", "mit_bih", sound.assign(**{kind: 2}), {kind: ["such as this"]})
+
+
+def facts_of(*recordings: tuple[str, str, str, str]) -> Facts:
+    """One window that is not selected per (unit, recording, time_start, time_stop)."""
+    rows = [
+        {
+            "entry_id": f"{number:032x}",
+            "recording_id": name,
+            "unit": unit,
+            "own_unit": unit,
+            "outcome": "pool",
+            "class_label": "x",
+            "source_file": f"{name}.csv",
+            "row_start": 0,
+            "row_stop": 1,
+            "time_start": start,
+            "time_stop": stop,
+        }
+        for number, (unit, name, start, stop) in enumerate(recordings)
+    ]
+    empty = dict.fromkeys(("content_hash", "shape_hash", "constant_mask", "duplicate_of", "reason"), pl.String)
+    frame = pl.DataFrame(rows).with_columns(
+        *(pl.lit(None, kind).alias(name) for name, kind in empty.items()), channels=pl.lit(None, pl.List(pl.String))
+    )
+    return Facts("plant", frame, np.zeros((len(rows), 64), np.float32), lambda ids: {})
+
+
+def test_recordings_that_follow_one_another_do_not_overlap_in_time() -> None:
+    """``time_stop`` is exclusive: a recording may start at the time at which the previous one stops."""
+    morning = ("well", "a", "2020-01-01T08:00:00", "2020-01-01T09:00:00")
+    touching = ("well", "b", "2020-01-01T09:00:00", "2020-01-01T10:00:00")
+    earlier = ("well", "b", "2020-01-01T08:59:59.900", "2020-01-01T10:00:00")
+    assert find_leaks(facts_of(morning, touching))["overlap_in_time"].count == 0
+    found = find_leaks(facts_of(morning, earlier))["overlap_in_time"]
+    assert found.examples == (
+        "well: b starts at 2020-01-01T08:59:59.900, before the last window of a stops at 2020-01-01T09:00:00",
+    )
+    other = ("other well", *earlier[1:])
+    assert find_leaks(facts_of(morning, other))["overlap_in_time"].count == 0, "another unit"
+    assert find_leaks(facts_of(("u", "a", "0s", "9s"), ("u", "b", "1s", "9s")))["overlap_in_time"].count == 0, (
+        "seconds of two recordings have no common origin"
+    )

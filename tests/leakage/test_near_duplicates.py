@@ -1,4 +1,4 @@
-"""Candidates are those a full comparison finds; the values decide."""
+"""Candidates are those that a full comparison finds; the values decide."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_the_nearest_come_first_and_cells_leave_out_the_far(monkeypatch: pytest.
         assert (np.diff(found.cosine[own]) <= 0).all()
 
 
-def test_windows_that_stand_still_have_no_neighbours() -> None:
+def test_constant_windows_have_no_neighbours() -> None:
     still, moving = np.zeros((3, 64), np.float32), unit(np.random.default_rng(1), 3)
     for queries, corpus in ((still, moving), (moving, still), (still, still), (moving[:0], moving)):
         assert len(candidates(queries, corpus).query) == 0

@@ -1,4 +1,4 @@
-"""What is known to be shared in the real originals is reported, with the known figures."""
+"""Rows and series known to be shared in the real original files are reported, with the known counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def recordings(name: str, tmp_path: Path, realdata: RealData) -> Path:
     made = built.lane(name, tmp_path, mirror=realdata(name).parent, config=BenchmarkConfig())
     stages.raw(made)
     record = stages.recordings(made)
-    return tmp_path / made.stage("recordings").place(record["key"]) / SHARD
+    return tmp_path / made.stage("recordings").place(record.key) / SHARD
 
 
 @pytest.mark.parametrize(
@@ -57,8 +57,8 @@ def test_series_that_several_sets_hold(tmp_path: Path, realdata: RealData) -> No
         "DodgerLoopDay DodgerLoopGame DodgerLoopWeekend": 158,
     }
     assert {s: shared.count(s) for s in set(shared)} == known
-    # Each shared series stands in every one of its sets, under the classes of that set.
+    # Each shared series is in every one of its sets, with the classes of that set.
     assert report["conflicting_duplicate"].count == 3 * 539 + 2 * 304 + 3 * 158
-    told = " ".join(report["shared_between_recordings"].examples)
+    pairs = " ".join(report["shared_between_recordings"].examples)
     for family in ("DistalPhalanx", "GesturePebble", "DodgerLoop"):
-        assert family in told
+        assert family in pairs

@@ -1,4 +1,4 @@
-"""A trait that tells the class is found; one that does not stands at the random expectation."""
+"""A trait that reveals the class is found; one that does not scores at the random expectation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def clear(**columns: list[object]) -> set[str]:
     return {s.trait for s in find_shortcuts(facts(**columns)) if s.clear}
 
 
-def test_traits_that_say_nothing_stand_at_chance() -> None:
+def test_traits_without_information_score_at_chance() -> None:
     found = find_shortcuts(facts())
     assert [s.trait for s in found] == list(TRAITS)
     for shortcut in found:
@@ -59,16 +59,16 @@ def test_traits_that_say_nothing_stand_at_chance() -> None:
         ("position", "row_start", [0, 40, 90]),
     ],
 )
-def test_a_trait_that_tells_the_class_is_found(trait: str, column: str, by_class: list[object]) -> None:
+def test_a_trait_that_reveals_the_class_is_found(trait: str, column: str, by_class: list[object]) -> None:
     assert clear(**{column: by_class}) == {trait}
 
 
-def test_the_size_of_the_unit_tells() -> None:
+def test_the_size_of_the_unit_reveals_the_class() -> None:
     frame = facts()
     units = ["big" if c == "a" else u for c, u in frame.windows.select("class_label", "unit").rows()]
     seen = find_shortcuts(Facts("d", frame.windows.with_columns(unit=pl.Series(units)), frame.sketches, frame.values))
     size = next(s for s in seen if s.trait == "unit_size")
-    # Queries of class a find all their like first (1.0); the others have 20 relevant among 40 entries of equal size.
+    # Queries of class a rank all relevant entries first (1.0); the others have 20 relevant ones among 40 ties.
     assert size.ndcg == pytest.approx((4 * 1.0 + 8 * 0.5) / 12)
     assert size.clear
 

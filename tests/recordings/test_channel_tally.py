@@ -1,4 +1,4 @@
-"""What was missing, masked and filled in each channel, against plain loops over the cells."""
+"""Missing, masked and filled cells per channel, checked against plain loops over the cells."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from readbench_data.recordings.channel_tally import TALLY_SCHEMA, ChannelTallies, by_channel
-from readbench_data.recordings.curation import Curation, cells_by_channel, curate, pack_cells
+from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import Evidence, Recording
+from readbench_data.recordings.segment import cells_by_channel, pack_cells
 
 NAN = math.nan
 SENTINEL = -9.0
@@ -68,7 +69,7 @@ def test_counts_against_a_plain_loop(values: np.ndarray, missing: str, dead: boo
         elements=st.sampled_from([NAN, SENTINEL, 1.0, 2.0]),
     )
 )
-def test_the_cells_of_a_segment_say_which(values: np.ndarray) -> None:
+def test_the_cells_of_a_segment_are_the_missing_and_masked_ones(values: np.ndarray) -> None:
     (segment,) = curate(recording("r", values), Curation(sentinel_values=(SENTINEL,)))
     for packed, per_step, truth in (
         (segment.filled_cells, segment.filled, np.isnan(values) | (values == SENTINEL)),
@@ -86,7 +87,7 @@ def test_the_cells_of_a_segment_say_which(values: np.ndarray) -> None:
 
 
 def test_dead_channels_by_hand_and_added_up_over_recordings() -> None:
-    """Petrobras 3W's policy: frozen, wholly missing, and alive only by its sentinel are removed, and told."""
+    """The policy of Petrobras 3W: constant channels, entirely missing ones, and ones that change only by a sentinel."""
     values = np.array([[1, 5, NAN, 9, 1], [2, 5, NAN, SENTINEL, 1], [NAN, 5, NAN, 9, 2], [4, NAN, NAN, 9, 2]])
     policy = Curation("drop_rows", sentinel_values=(SENTINEL,), drop_dead_channels=True)
     other = recording("s", np.array([[1.0], [NAN], [3.0]]), ("c1",))
@@ -103,7 +104,7 @@ def test_dead_channels_by_hand_and_added_up_over_recordings() -> None:
     ]
 
 
-def test_an_absent_channel_is_filled_with_zeros_and_told() -> None:
+def test_an_absent_channel_is_filled_with_zeros_and_counted() -> None:
     values = np.array([[NAN, 1], [NAN, NAN], [NAN, 3]])
     (row,) = by_channel(written(tallied(Curation(), recording("r", values[:, :1])))).rows()
     assert row == ("c0", 1, 3, 3, 0, 3, 1, 0, 0)

@@ -1,4 +1,4 @@
-"""Fill and drop against a plain loop; sentinels before any cast; what must be read again to derive a window."""
+"""Curation: fill and drop against a plain loop, sentinels found before any cast, and the context of a window."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from readbench_data.recordings.curation import FLOAT32_MAX, Curation, CurationReport, Segment, ValidRange, curate
+from readbench_data.recordings.curation import FLOAT32_MAX, Curation, CurationReport, ValidRange, curate
 from readbench_data.recordings.recording import Clock, Evidence, Recording, UnitSpans
+from readbench_data.recordings.segment import Segment
 from readbench_data.windows.index import index_rows, index_table
 from readbench_data.windows.labeling import LabelMap, Rule
 from readbench_data.windows.windowing import WindowPlan
@@ -55,7 +56,7 @@ def test_nothing_is_noted_where_nothing_is_missing() -> None:
 
 
 def plain_fill(values: np.ndarray) -> np.ndarray:
-    """Forward fill, back fill of a leading gap, 0 for an absent channel: one cell after the other."""
+    """Forward fill, backward fill of a leading gap, 0 for an absent channel: cell by cell."""
     out = values.copy()
     for column in range(values.shape[1]):
         present = [v for v in values[:, column] if not math.isnan(v)]
@@ -91,7 +92,7 @@ def _index(segment: Segment, plan: WindowPlan) -> list[dict]:
 
 @given(gappy, st.integers(1, 4), st.integers(1, 3))
 def test_the_context_is_enough_to_derive_a_window_again(values: np.ndarray, length: int, stride: int) -> None:
-    """Only the rows that the index names are read, and the documented curation gives the window's values."""
+    """Reading only the rows between context_start and context_stop and curating them gives the window's values."""
     (segment,) = curate(recording(values, first_row=10), FILL)
     rows = _index(segment, WindowPlan(length, stride))
     assert len(rows) == max(0, (len(values) - length) // stride + 1)
@@ -152,7 +153,7 @@ def test_drop_against_a_plain_loop(values: np.ndarray, positions: bool) -> None:
         assert stop[0] == 7 + scale * steps[-1] + 1
 
 
-def test_row_stops_say_where_a_step_ends() -> None:
+def test_row_stops_are_where_a_step_ends() -> None:
     segment = only([[1], [2]], FILL, rows=np.array([0, 10]), row_stops=np.array([10, 15]))
     start, stop = segment.row_span(np.array([0, 1]), np.array([1, 2]))
     assert (start.tolist(), stop.tolist()) == ([0, 10], [10, 15])
@@ -164,7 +165,7 @@ def test_channels_are_taken_by_name_in_the_declared_order() -> None:
     assert segment.values.tolist() == [[3, 1]]
 
 
-def test_the_first_range_that_matches_applies_and_its_bounds_are_kept() -> None:
+def test_the_first_range_that_matches_applies_and_its_bounds_are_valid_values() -> None:
     policy = Curation(ranges=(ValidRange("a*", 0, 10), ValidRange("*", -1, 1)))
     segment = only([[5, 5], [11, 1], [10, -1], [0, -2], [-0.5, 0]], policy, channels=("abc", "b"))
     assert segment.values.tolist() == [[5, 1], [5, 1], [10, -1], [0, -1], [0, 0]]
@@ -193,7 +194,7 @@ def test_what_no_float32_can_hold_is_missing_before_the_cast(wild: float) -> Non
 
 
 def test_dead_channels_are_removed_after_sentinels_and_before_rows() -> None:
-    """Frozen, wholly missing, and alive only by its sentinel: all go, and cost no row."""
+    """Constant channels, entirely missing ones, and ones that change only by a sentinel: all are removed, no row is."""
     values = [[1, 5, NAN, 9, 1], [2, 5, NAN, -1, 1], [NAN, 5, NAN, 9, 2], [4, NAN, NAN, 9, 2]]
     report = CurationReport()
     policy = Curation("drop_rows", sentinel_values=(-1.0,), drop_dead_channels=True)

@@ -1,4 +1,4 @@
-"""Recordings, evidence, clocks and units: values a person can check on paper."""
+"""Recordings, evidence, clocks and units, with values that can be checked on paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_dense_evidence_of_no_step_is_empty() -> None:
 
 
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=30), st.data())
-def test_dense_runs_say_of_every_step_what_the_codes_say(codes: list[int], data: st.DataObject) -> None:
+def test_dense_runs_give_every_step_its_code(codes: list[int], data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(codes) - 1))
     stop = data.draw(st.integers(start + 1, len(codes)))
     section = Evidence.dense(np.array(codes)).section(start, stop)
@@ -92,6 +92,36 @@ def test_clock_of_explicit_times() -> None:
     times = np.array(["2020-01-01", "2020-01-03"], "datetime64[ns]")
     assert Clock(times=times).section(1, 2).text(np.array([0])) == ["2020-01-03T00:00:00"]
     assert Clock(times=np.array([0.0, 2.5])).text(np.array([1])) == ["2.5s"]
+
+
+def test_the_time_after_the_last_step_is_the_next_step_of_a_regular_clock() -> None:
+    assert Clock(step=0.5).text(np.array([3, 4])) == ["1.5s", "2s"]
+    assert Clock(np.datetime64("2020-07-07T23:59:59"), 1.0).text(np.array([1])) == ["2020-07-08T00:00:00"]
+
+
+def test_where_explicit_times_end_the_typical_step_is_added_to_the_last() -> None:
+    """Steps of 1, 3, 1 and 1 seconds: their median is 1 s, however wide the gap."""
+    seconds = np.array([0, 1, 4, 5, 6])
+    dated = np.datetime64("2020-01-01T00:00:00") + seconds.astype("timedelta64[s]")
+    assert Clock(times=dated.astype("datetime64[ns]")).text(np.array([4, 5])) == [
+        "2020-01-01T00:00:06",
+        "2020-01-01T00:00:07",
+    ]
+    assert Clock(times=seconds * 0.1).text(np.array([0, 4, 5])) == ["0s", "0.6s", "0.7s"]
+
+
+def test_repeated_times_do_not_count_as_a_step() -> None:
+    assert Clock(times=np.array([0.0, 0.0, 0.0, 2.0])).text(np.array([4])) == ["4s"]
+    assert Clock(times=np.array([3.0])).text(np.array([0, 1])) == ["3s", "3s"], "one step has no known width"
+
+
+def test_a_section_of_explicit_times_ends_where_the_next_step_begins() -> None:
+    """Even if that step is not in the section, because it was dropped or belongs to the next one."""
+    clock = Clock(times=np.array([0.0, 1.0, 5.0, 6.0]))
+    assert clock.section(0, 2).text(np.array([1, 2])) == ["1s", "5s"]
+    assert clock.section(2, 4).text(np.array([2])) == ["7s"]
+    assert clock.section(0, 3).section(0, 3).text(np.array([3])) == ["6s"]
+    assert clock.section(3, 4).text(np.array([1])) == ["7s"], "the typical step is that of the whole recording"
 
 
 @given(st.integers(0, 39), st.integers(1, 40), st.lists(st.integers(1, 39), max_size=5, unique=True))

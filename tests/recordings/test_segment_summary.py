@@ -1,4 +1,4 @@
-"""What quality checks look at instead of the values: planted faults show, and the suite names them."""
+"""Summaries of segments: planted faults are visible in them, and the suite names each one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 
 import expectations
 from expectations import projections
-from readbench_data.recordings.curation import Curation, Segment, ValidRange, curate
+from readbench_data.recordings.curation import Curation, ValidRange, curate
 from readbench_data.recordings.recording import Clock, Evidence, Recording, UnitSpans
+from readbench_data.recordings.segment import Segment
 from readbench_data.recordings.segment_summary import SUMMARY_SCHEMA, summarise
 
 POLICY = Curation(sentinel_values=(-1.0,), ranges=(ValidRange("p*", 0, 100),))

@@ -1,4 +1,4 @@
-"""Curated recordings on disk: every field comes back, and only what is wanted is read."""
+"""Curated recordings on disk: every field survives a round trip, and only the wanted segments are read."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readbench_data.recordings import shards as module
-from readbench_data.recordings.curation import Curation, Segment, curate
+from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
-from readbench_data.recordings.shards import SegmentWriter, iter_segments, read_cells, read_segments
+from readbench_data.recordings.segment import Segment, SegmentInfo
+from readbench_data.recordings.segment_row import SEGMENT_SCHEMA, identity, pack
+from readbench_data.recordings.shards import SegmentWriter, iter_info, iter_segments, read_segments
 
 EVENTS = Evidence.events([Event("1", -3, 4, "e", "pump", ("a", "b")), Event("2", 5, 6, "f")], [(0, 2)])
 EVIDENCE = [
@@ -30,6 +32,11 @@ CLOCKS = [
     Clock(np.datetime64("2020-07-07T15:35:11.250"), 0.01),
     Clock(times=np.array(["2020-01-01", "2020-01-02", "2020-01-04", "2020-01-05"], "datetime64[ns]")),
     Clock(times=np.array([0.0, 0.1, 0.3, 0.7])),
+    Clock(times=np.array([0.0, 0.1, 0.3, 0.7]), end=0.1 + 0.2),
+    Clock(
+        times=np.array(["2020-01-01", "2020-01-02", "2020-01-04", "2020-01-05"], "datetime64[ns]"),
+        end=np.datetime64("2020-02-01T00:00:00.123456789"),
+    ),
 ]
 
 
@@ -37,6 +44,7 @@ def full(**changes: object) -> Segment:
     plain = {
         "recording_id": "w1/r",
         "number": 3,
+        "steps": 4,
         "values": np.array([[1, 2], [3, 4], [5, 6], [7.5, -8]], np.float32),
         "channels": ("p", "t"),
         "evidence": EVENTS,
@@ -74,8 +82,10 @@ def written(*segments: Segment) -> io.BytesIO:
     return stream
 
 
-def same(one: Segment, other: Segment) -> None:
-    for field in fields(Segment):
+def same(one: SegmentInfo, other: SegmentInfo) -> None:
+    """Every field of ``one`` is equal in ``other``, dtypes included."""
+    assert type(one) is type(other)
+    for field in fields(one):
         a, b = getattr(one, field.name), getattr(other, field.name)
         if isinstance(a, np.ndarray):
             assert a.dtype == b.dtype, field.name
@@ -83,7 +93,8 @@ def same(one: Segment, other: Segment) -> None:
         elif isinstance(a, Clock):
             assert isinstance(b, Clock)
             assert a.step == b.step
-            np.testing.assert_array_equal(a.text(np.arange(4)), b.text(np.arange(4)))
+            np.testing.assert_array_equal(a.text(np.arange(5)), b.text(np.arange(5)))
+            assert a.end == b.end
             assert (a.times is None) == (b.times is None)
         else:
             assert a == b, field.name
@@ -104,7 +115,12 @@ def test_every_kind_of_clock_comes_back(clock: Clock | None) -> None:
 
 
 def test_full_and_bare_segments_come_back_side_by_side_in_order() -> None:
-    segments = [bare(), full(), replace(bare(), values=np.ones((1, 1), np.float32), channels=("x",)), full(number=4)]
+    segments = [
+        bare(),
+        full(),
+        replace(bare(), steps=1, values=np.ones((1, 1), np.float32), channels=("x",)),
+        full(number=4),
+    ]
     for one, other in zip(segments, iter_segments(written(*segments)), strict=True):
         same(one, other)
 
@@ -112,7 +128,7 @@ def test_full_and_bare_segments_come_back_side_by_side_in_order() -> None:
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=8), st.integers(8, 200))
 def test_pieces_of_any_size_come_back_from_row_groups_of_any_size(steps: list[int], limit: int) -> None:
     segments = [
-        replace(bare(), number=i, values=np.full((n, 2), i, np.float32), filled=np.full(n, i, np.int32))
+        replace(bare(), number=i, steps=n, values=np.full((n, 2), i, np.float32), filled=np.full(n, i, np.int32))
         for i, n in enumerate(steps)
     ]
     before = module.ROW_GROUP_BYTES
@@ -141,19 +157,41 @@ def test_curated_segments_come_back_as_they_were() -> None:
     same(segment, found)
 
 
-def test_the_cells_of_one_segment_are_read_without_its_values() -> None:
-    stream = written(full(number=1, filled_cells=None), bare(), full(number=4))
-    filled, masked = read_cells(stream, "w1/r", 4)
-    assert filled is not None
-    assert masked is not None
-    assert (filled.tolist(), masked.tolist()) == ([[0], [1], [0], [3]], [[0], [0], [0], [2]])
-    stream.seek(0)
-    assert read_cells(stream, "w1/r", 1)[0] is None
-    stream.seek(0)
-    assert read_cells(stream, "other", 4) == (None, None)
+def known(segment: Segment) -> SegmentInfo:
+    """The same segment without its values."""
+    return SegmentInfo(**{f.name: getattr(segment, f.name) for f in fields(SegmentInfo)})
 
 
-def test_lanes_of_before_cells_were_kept_are_read() -> None:
+@pytest.mark.parametrize("wanted", [None, {("w1/r", 3)}, {("w1/r", 4), ("w1/r", 1)}, {("other", 4)}])
+def test_everything_but_the_values_is_read_without_them(wanted: set[tuple[str, int]] | None) -> None:
+    segments = [full(number=1, filled_cells=None), bare(), full(number=4)]
+    found = list(iter_info(written(*segments), wanted))
+    expected = [known(s) for s in segments if wanted is None or (s.recording_id, s.number) in wanted]
+    for one, other in zip(expected, found, strict=True):
+        same(one, other)
+        assert not hasattr(other, "values")
+
+
+def test_a_segment_is_its_info_with_values() -> None:
+    same(known(full()).with_values(full().values), full())
+    with pytest.raises(ValueError, match=r"w1/r, segment 3: values of shape \(3, 2\) for 4 steps of 2 channels"):
+        known(full()).with_values(np.zeros((3, 2), np.float32))
+    with pytest.raises(ValueError, match=r"values of shape \(4, 1\)"):
+        known(full()).with_values(np.zeros((4, 1), np.float32))
+
+
+def test_a_row_has_every_column_but_the_values() -> None:
+    assert {*pack(full()), "values"} == set(SEGMENT_SCHEMA.names)
+
+
+def test_the_identity_of_a_segment_keeps_none_of_its_arrays_alive() -> None:
+    """The index keeps the identities of many segments at once."""
+    found = identity(full())
+    assert not any(isinstance(getattr(found, f.name), np.ndarray | Clock | Evidence) for f in fields(found))
+    assert (found.segment, found.steps, found.extras) == (3, 4, '{"note": "ü", "rig": 2}')
+
+
+def test_lanes_from_before_cells_were_stored_are_read() -> None:
     """An audit of a release that an earlier version of the code built must not end in a traceback."""
     older = io.BytesIO()
     pq.write_table(pq.read_table(written(full())).drop_columns(["filled_cells", "masked_cells"]), older)
@@ -161,4 +199,5 @@ def test_lanes_of_before_cells_were_kept_are_read() -> None:
     (found,) = iter_segments(older)
     same(replace(full(), filled_cells=None, masked_cells=None), found)
     older.seek(0)
-    assert read_cells(older, "w1/r", 3) == (None, None)
+    (light,) = iter_info(older)
+    assert (light.filled_cells, light.masked_cells) == (None, None)

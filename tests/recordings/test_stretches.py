@@ -1,4 +1,4 @@
-"""Stretches that two recordings share are found with their exact bounds, wherever they lie."""
+"""Stretches that two recordings share are found with their exact bounds, wherever they start."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_shared_stretch_is_found_at_any_place() -> None:
     assert str(found[0]) == "one and two share 240 steps (from step 101 and 450)"
 
 
-def test_what_stands_still_is_not_told() -> None:
+def test_constant_stretches_are_not_reported() -> None:
     still = np.ones((500, 2), np.float32)
     assert shared_stretches(shard({"one": still, "two": still})) == []
 

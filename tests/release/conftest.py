@@ -1,4 +1,4 @@
-"""Fixtures of the tests of a finished release."""
+"""Fixtures for the tests of a finished release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support import built
 
 @pytest.fixture(scope="session")
 def pooled(lite: built.Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The release of the same lanes with ``--pool``."""
+    """The release of the same lanes, built with ``--pool``."""
     data = lite.copy(tmp_path_factory.mktemp("pooled") / "data")
     for name in built.THREE:
         built.run_lane(built.lane(name, data, pool=True))

@@ -1,4 +1,4 @@
-"""What changed from one release to another is told by entry, class and cause."""
+"""The diff of two releases reports changes by entry, class and cause."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AUDIT = "audit/mit_bih.parquet"
 
 
 class After:
-    """A copy of a release, changed; its manifest fits."""
+    """A changed copy of a release with a matching manifest."""
 
     def __init__(self, before: Path, folder: Path) -> None:
         self.before, self.folder = before, folder
@@ -108,19 +108,19 @@ def test_a_value_that_differs_in_the_last_bit(after: After) -> None:
     assert found.changed()[0].changes["entry_id"].to_list() == [entry]
 
 
-def test_what_is_said_beside_the_values(after: After) -> None:
-    def say(table: pa.Table) -> pa.Table:
+def test_changed_extras(after: After) -> None:
+    def add_note(table: pa.Table) -> pa.Table:
         extras = pc.replace_substring(table["extras"], "}", ', "note": 1}')
         column = table.schema.get_field_index("extras")
         return table.set_column(column, table.schema.field(column), extras)
 
-    after.table(QUERIES, say)
+    after.table(QUERIES, add_note)
     found = after.diff()
     assert found.total == only("redescribed", 20)
     assert found.proposed_bump() == "patch"
 
 
-def test_an_entry_that_changed_sides_and_one_that_came(after: After) -> None:
+def test_an_entry_that_changed_sides_and_an_added_entry(after: After) -> None:
     query, waiting = some(after, "query"), some(after, "pool")
     moved, come = pl.col("entry_id") == query["entry_id"], pl.col("entry_id") == waiting["entry_id"]
     after.audit(
@@ -136,7 +136,7 @@ def test_an_entry_that_changed_sides_and_one_that_came(after: After) -> None:
     assert dataset.whys() == {f"added: pool, {waiting['reason']}": 1}
 
 
-def test_entries_that_only_came_ask_for_a_minor_step(after: After) -> None:
+def test_added_entries_need_a_minor_step(after: After) -> None:
     waiting = some(after, "pool")
     come = pl.col("entry_id") == waiting["entry_id"]
     after.audit(
@@ -148,7 +148,7 @@ def test_entries_that_only_came_ask_for_a_minor_step(after: After) -> None:
     assert after.diff().proposed_bump() == "minor"
 
 
-def test_a_dataset_that_went_and_came(after: After) -> None:
+def test_a_removed_and_an_added_dataset(after: After) -> None:
     def lose(manifest: dict[str, Any]) -> None:
         manifest["datasets"]["ctsr"] = {"status": "no_data", "reason": "the mirror has no folder ctsr"}
         manifest["files"] = {p: f for p, f in manifest["files"].items() if "/ctsr" not in p}
@@ -164,15 +164,15 @@ def test_a_dataset_that_went_and_came(after: After) -> None:
     text = gone.words()
     assert [row for row in text.splitlines() if "ctsr" in row] == [line]
     assert "(A) to " in text
-    assert "any more" not in text, "it is the dataset that went, not its windows"
+    assert "any more" not in text, "the dataset was removed, not its windows"
     assert f"ctsr: only in B ({entries} entries); no data in A (the mirror has no folder ctsr)" in back.words()
-    told = json.loads(json.dumps(gone.to_json()))["datasets"]["ctsr"]
-    assert (told["only_in"], told["reason"]) == ("A", "the mirror has no folder ctsr")
-    assert (told["counts"]["removed"], told["by_class"], told["why"]) == (entries, [], {})
-    assert len(told["entries"]) == entries
+    shown = json.loads(json.dumps(gone.to_json()))["datasets"]["ctsr"]
+    assert (shown["only_in"], shown["reason"]) == ("A", "the mirror has no folder ctsr")
+    assert (shown["counts"]["removed"], shown["by_class"], shown["why"]) == (entries, [], {})
+    assert len(shown["entries"]) == entries
     page = diff_page(gone)
     assert f'<td>ctsr</td><td class="n">{entries}</td>' in page
-    assert 'id="ctsr"' not in page, "no section with tables of its classes"
+    assert 'id="ctsr"' not in page, "there is no section with tables of its classes"
     assert gone.datasets[0].only_in is None
 
 
@@ -181,7 +181,7 @@ def test_a_dataset_that_one_release_does_not_name(after: After) -> None:
     assert re.search(r"^mit_bih: only in A \([\d,]+ entries\); absent in B$", after.diff().words(), re.MULTILINE)
 
 
-def test_one_of_a_kind_is_told_in_the_singular(after: After) -> None:
+def test_a_count_of_one_is_reported_in_the_singular(after: After) -> None:
     window = some(after, "pool")
     chosen = pl.col("entry_id") == window["entry_id"]
     after.audit(lambda a: a.with_columns(class_label=pl.when(chosen).then(pl.lit("S")).otherwise("class_label")))
@@ -202,14 +202,14 @@ def test_causes_name_settings_sources_and_code(after: After) -> None:
 
     after.state(change)
     found = after.diff()
-    said = " | ".join(found.changed()[0].causes)
+    causes = " | ".join(found.changed()[0].causes)
     for words in ("settings stride", "-> 128", "rule coverage 0.5 -> 0.7", "files changed: ", "files gone: "):
-        assert words in said
+        assert words in causes
     assert found.causes[0].endswith("-> ffffffffffff")
     assert found.proposed_bump() == "patch"
 
 
-def test_another_seed_draws_other_entries_and_changes_no_label(lite: built.Built, tmp_path: Path) -> None:
+def test_another_seed_selects_other_entries_and_changes_no_label(lite: built.Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data")
     other = BenchmarkConfig(seed=7, corpus_cap=LITE.corpus_cap, query_cap=LITE.query_cap)
     for name in built.THREE:
@@ -227,7 +227,7 @@ def test_another_seed_draws_other_entries_and_changes_no_label(lite: built.Built
     assert json.loads(json.dumps(found.to_json()))["total"] == found.total
 
 
-def test_what_is_no_release_says_so(lite: built.Built, tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_release_is_refused(lite: built.Built, tmp_path: Path) -> None:
     with pytest.raises(ReadbenchError, match="not a finished release"):
         diff_releases(lite.release, tmp_path)
     (tmp_path / "manifest.json").write_text("[1]")

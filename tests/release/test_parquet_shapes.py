@@ -1,4 +1,4 @@
-"""What the Hub and its readers want of the files, on the widest windows there are."""
+"""Row groups, encodings and page index of the files, on the widest windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows hold still: whatever else comes or goes, an entry keeps its row group and its bytes in the file."""
+"""Stable row groups: an entry keeps its row group and its bytes when other entries are added, removed or changed."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ def groups(given: list[Row], limit: int) -> list[list[Row]]:
     return list(row_groups(given, lambda row: row, limit))
 
 
-def test_groups_are_the_largest_halves_that_keep_to_the_limit() -> None:
+def test_groups_are_the_largest_halves_within_the_limit() -> None:
     ids = [f"{n:x}".ljust(32, "0") for n in range(16)]
     flat = [(i, 10) for i in ids]
     assert [len(g) for g in groups(flat, 160)] == [16]
     assert [len(g) for g in groups(flat, 159)] == [8, 8]
     heavy = [(i, 40 if n == 1 else 10) for n, i in enumerate(ids)]
-    assert [len(g) for g in groups(heavy, 80)] == [4, 4, 8], "only the heavy half is halved again"
+    assert [len(g) for g in groups(heavy, 80)] == [4, 4, 8], "only the half above the limit is split again"
     assert [len(g) for g in groups([(i, 500) for i in ids[:3]], 80)] == [1, 1, 1]
     assert groups([], 80) == []
-    assert [len(g) for g in groups([(f"{n:032x}", 10) for n in range(20)], 80)] == [8, 8, 4], "ids that are no hashes"
+    assert [len(g) for g in groups([(f"{n:032x}", 10) for n in range(20)], 80)] == [8, 8, 4], "ids that are not hashes"
 
 
 @pytest.mark.parametrize("limit", [1000, 7777, 10**6])
@@ -50,19 +50,19 @@ def test_all_rows_in_order_and_within_the_limit(limit: int) -> None:
     assert len(made) == 1 if limit == 10**6 else sum(s for _, s in given) / len(made) > limit / 2
 
 
-def test_added_rows_move_no_other_between_groups() -> None:
+def test_added_rows_move_no_other_row_between_groups() -> None:
     old = rows(range(4000))
     before = groups(old, 10_000)
     after = groups(sorted(old + rows(range(4000, 4040))), 10_000)
     outgrown = [g for g in before if not any({n for n, _ in g} <= {n for n, _ in h} for h in after)]
     assert len(before) > 30
-    for group in outgrown:  # split where it is, and nowhere else
+    for group in outgrown:  # a group is split only if it exceeds the limit
         size = sum(1 for n, _ in old + rows(range(4000, 4040)) if group[0][0] <= n <= group[-1][0])
         assert size > 99
-    kept = {n for g in before if g not in outgrown for n, _ in g}
+    unchanged = {n for g in before if g not in outgrown for n, _ in g}
     mates = {n: {m for m, _ in g} for g in before for n, _ in g}
     for group in after:
-        ours = {n for n, _ in group} & kept
+        ours = {n for n, _ in group} & unchanged
         assert all(ours == mates[n] for n in ours)
     assert len(outgrown) <= len(before) // 10
 
@@ -88,24 +88,24 @@ def written(entries: list[Entry]) -> bytes:
 
 
 def pages(data: bytes) -> set[bytes]:
-    """Pieces of a file of as many bytes as the smallest page of values, at every place where a page may begin."""
+    """Return the 2000-byte pieces of a file that start at every possible start of a page of values."""
     column = pq.read_metadata(io.BytesIO(data)).row_group(0)
     leaf = next(column.column(i) for i in range(column.num_columns) if column.column(i).path_in_schema == VALUES_LEAF)
     start = leaf.data_page_offset
     return {data[i : i + 2000] for i in range(start, start + leaf.total_compressed_size)}
 
 
-def test_an_entry_with_other_values_keeps_its_place_and_leaves_the_bytes_of_others_alone() -> None:
+def test_an_entry_with_other_values_keeps_its_position_and_the_bytes_of_others() -> None:
     old = [entry(i, walk(i)) for i in range(40)]
     new = [*old[:7], entry(7, walk(700)), *old[8:]]
     first, second = written(old), written(new)
     tables = [pq.read_table(io.BytesIO(data)) for data in (first, second)]
     assert tables[0]["entry_id"] == tables[1]["entry_id"]
     lost = len(pages(first) - pages(second)) / len(pages(first))
-    assert lost < 2 / 40, "no more than the page of that one entry is another"
+    assert lost < 2 / 40, "only the page of that entry differs"
 
 
-def test_an_entry_more_leaves_the_bytes_of_others_alone() -> None:
+def test_an_added_entry_keeps_the_bytes_of_others() -> None:
     old = [entry(i, walk(i)) for i in range(40)]
     first, second = written(old), written([*old, entry(99, walk(99))])
     assert len(pages(first) - pages(second)) / len(pages(first)) < 1 / 40

@@ -1,4 +1,4 @@
-"""A release as people use it: with ``datasets``, from its pool, and published to the local folder."""
+"""A release in use: loaded with ``datasets``, composed from its pool, and published to the local folder."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+import sources
+from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.errors import ReadbenchError
-from readbench_data.release.build import RECEIPTS, release_content
 from readbench_data.release.local import publish_local
+from readbench_data.release.reading import read_manifest
+from readbench_data.release.receipts import RECEIPTS
 from readbench_data.selection.sampling import compose
 from readbench_data.store.store import Store
 from readbench_data.windows.fingerprint import fingerprint
@@ -25,7 +27,7 @@ SPLITS = ("queries", "corpus_p00", "corpus_p10", "corpus_p20")
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_load_dataset_gives_every_split_offline_and_the_corpora_nest(
+def test_load_dataset_returns_every_split_offline_and_the_corpora_are_nested(
     lite: built.Built, tmp_path: Path, name: str
 ) -> None:
     from datasets import load_dataset
@@ -47,7 +49,7 @@ def test_load_dataset_gives_every_split_offline_and_the_corpora_nest(
     assert not set(ids["queries"]) & set(ids["corpus_p20"])
 
 
-def test_the_card_lists_exactly_what_is_there(lite: built.Built) -> None:
+def test_the_card_lists_exactly_the_files_of_the_release(lite: built.Built) -> None:
     front = yaml.safe_load((lite.release / "README.md").read_text().split("---\n")[1])
     assert [c["config_name"] for c in front["configs"]] == sorted(built.THREE)
     listed = {p for c in front["configs"] for part in c["data_files"] for p in part["path"]}
@@ -69,12 +71,11 @@ def _some_id(lite: built.Built) -> str:
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_pool_and_config_give_the_released_sets_again(pooled: Path, lite: built.Built, name: str) -> None:
-    """From the published folder alone: values are fingerprinted anew, units are taken from the audit table."""
+def test_pool_and_config_reproduce_queries_and_corpora(pooled: Path, lite: built.Built, name: str) -> None:
+    """From the published folder alone: fingerprints are computed again, units are taken from the audit table."""
     manifest = json.loads((pooled / "manifest.json").read_text())
-    stated = manifest["config"]
-    config = BenchmarkConfig(**{**stated, "pollution": tuple(stated["pollution"])})
-    settings = DatasetConfig(**manifest["datasets"][name]["settings"])
+    config = BenchmarkConfig.from_json(manifest["config"])
+    settings = type(sources.get(name).config).model_validate(manifest["datasets"][name]["settings"])
     parts = sorted((pooled / "data" / name / "pool").glob("*.parquet"))
     pool = pl.concat([pl.read_parquet(p) for p in parts])
     assert pool["entry_id"].is_sorted()
@@ -110,7 +111,7 @@ def data(lite: built.Built, tmp_path: Path) -> Path:
 
 
 def changed(data: Path) -> None:
-    """Another release under the same version."""
+    """Write another release under the same version."""
     card = data / "release" / built.VERSION / "README.md"
     card.write_text(card.read_text() + "\nmore\n")
     file = data / "release" / built.VERSION / "manifest.json"
@@ -127,24 +128,24 @@ def test_publishing_again_does_nothing(data: Path) -> None:
     target = data / "published" / built.VERSION
     before = {p: p.stat().st_mtime_ns for p in target.rglob("*")}
     receipt = publish_local(Store(str(data)), built.VERSION)
-    assert receipt["unchanged"]
-    assert receipt["target"] == str(target)
+    assert receipt.unchanged
+    assert receipt.target == str(target)
     assert {p: p.stat().st_mtime_ns for p in target.rglob("*")} == before
 
 
-def test_an_unpublished_version_is_replaced_whole(data: Path) -> None:
+def test_an_unpublished_version_is_replaced_as_a_whole(data: Path) -> None:
     changed(data)
     (data / "published" / built.VERSION / "stale").write_text("x")
-    assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert not publish_local(Store(str(data)), built.VERSION).unchanged
     assert built.tree(data / "published" / built.VERSION) == built.tree(data / "release" / built.VERSION)
     assert built.leftovers(data) == []
 
 
 def test_a_published_version_is_never_rewritten(data: Path) -> None:
-    manifest = json.loads((data / "release" / built.VERSION / "manifest.json").read_text())
-    receipt = {built.VERSION: {"content": release_content(manifest), "target": "x"}}
+    manifest = read_manifest(data / "release" / built.VERSION)
+    receipt = {built.VERSION: {"content": manifest.content, "target": "x"}}
     (data / RECEIPTS).write_text(json.dumps(receipt))
-    assert publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert publish_local(Store(str(data)), built.VERSION).unchanged
     before = built.tree(data / "published")
     changed(data)
     with pytest.raises(
@@ -154,13 +155,13 @@ def test_a_published_version_is_never_rewritten(data: Path) -> None:
     assert built.tree(data / "published") == before
 
 
-def test_publishing_what_is_not_built_says_so(tmp_path: Path) -> None:
+def test_publishing_a_version_that_is_not_built_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ReadbenchError, match=r"no manifest\.json: build the release first"):
         publish_local(Store(str(tmp_path)), "9.9.9")
 
 
-def test_a_copy_without_its_manifest_is_made_again(data: Path) -> None:
+def test_a_copy_without_its_manifest_is_written_again(data: Path) -> None:
     shutil.rmtree(data / "published" / built.VERSION)
     (data / "published" / built.VERSION).mkdir()
-    assert not publish_local(Store(str(data)), built.VERSION)["unchanged"]
+    assert not publish_local(Store(str(data)), built.VERSION).unchanged
     assert built.tree(data / "published" / built.VERSION) == built.tree(data / "release" / built.VERSION)

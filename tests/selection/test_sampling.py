@@ -1,4 +1,4 @@
-"""The draw: caps and floors, nested corpora, and independence of everything that must not matter."""
+"""Sampling: caps and minimums, nested corpora, and independence of the order of rows, units and classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.entry import NORMAL, entry_id
-from readbench_data.selection.sampling import CONFLICT, Composition, allocate, compose, normals_wanted
+from readbench_data.selection.sampling import Composition, allocate, compose, normals_wanted
+from readbench_data.windows.outcomes import Reason
 
 OWN = DatasetConfig(length=256)
 
@@ -28,7 +29,7 @@ def windows(*rows: tuple[str, str, int], split: str | None = None) -> pl.DataFra
 
 
 def many(faults: str = "ab", units: int = 10, each: int = 8, normals: int = 30) -> pl.DataFrame:
-    """Units of one fault class each, with Normal windows beside, and one unit of Normal only."""
+    """Units with one fault class and Normal windows each, and one unit with Normal windows only."""
     rows = [(f"{c}{i}", c, each) for c in faults for i in range(units)]
     beside = [(f"{c}{i}", NORMAL, 2) for c in faults for i in range(units)]
     return windows(*rows, *beside, ("quiet", NORMAL, normals))
@@ -194,7 +195,7 @@ def test_the_seed_changes_the_draw_and_not_the_labels_or_sizes() -> None:
 
 
 def test_a_larger_cap_only_adds() -> None:
-    """The order of a class's windows is fixed, so a draw with a small cap lies within one with a large cap."""
+    """The order of a class's windows is fixed, so a selection with a small cap is part of one with a large cap."""
     frame = many()
     small = draw(frame, BenchmarkConfig(corpus_cap=40, query_cap=10))
     large = draw(frame, BenchmarkConfig(corpus_cap=80, query_cap=20))
@@ -226,11 +227,11 @@ def test_equal_windows_of_different_classes_are_dropped_all_of_them() -> None:
     result = draw(frame).windows
     dropped = result.filter(pl.col("outcome") == "dropped")
     assert dropped.height == 16
-    assert set(dropped["reason"]) == {CONFLICT}
+    assert set(dropped["reason"]) == {Reason.CONFLICTING_DUPLICATE}
     assert dropped["draw_rank"].null_count() == 16
 
 
-def test_too_few_normals_are_all_taken_and_the_shortfall_is_told() -> None:
+def test_too_few_normals_are_all_taken_and_the_shortfall_is_reported() -> None:
     frame = windows(*[(f"u{i}", "a", 10) for i in range(10)], ("quiet", NORMAL, 5))
     result = draw(frame)
     assert result.wanted == {10: 8, 20: 18}
@@ -261,7 +262,7 @@ def test_why_a_class_has_no_query() -> None:
     )
     result = draw(frame, own=DatasetConfig(length=1, min_same_class=10))
     assert result.without_query == {
-        "lonely": "all its windows lie in corpus units",
+        "lonely": "all its windows are in corpus units",
         "rare": "fewer than 10 corpus windows of its class",
     }
     crowded = draw(many("abcdef"), BenchmarkConfig(query_cap=2))
@@ -281,12 +282,12 @@ def test_a_source_split_is_kept_and_a_crossing_unit_goes_to_the_corpus() -> None
     assert sides == {"a": "corpus", "b": "query", "both": "corpus", "only": "query"}
     assert classes(frame, ids(result, "query")) == {"x": 4}, "z has nothing to be found in the corpus"
     assert result.without_query == {
-        "y": "all its windows lie in corpus units",
+        "y": "all its windows are in corpus units",
         "z": "fewer than 1 corpus windows of its class",
     }
 
 
 def test_perturbed_counts_move_the_sizes() -> None:
-    """No printed size enters the draw: it follows from what is there."""
+    """Sampling does not use printed sizes: sizes follow from the available windows."""
     sizes = [len(ids(draw(many(each=n)), "corpus", 0)) for n in (5, 8, 11)]
     assert sizes == [70, 112, 154]

@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readbench_data.selection.split import CORPUS, QUERY, join_units, keyed, split_units
+from readbench_data.selection.split import join_units, keyed, split_units
+from readbench_data.windows.outcomes import Side
+
+CORPUS, QUERY = Side.CORPUS, Side.QUERY
 
 counts_of_units = st.dictionaries(
     st.sampled_from([f"u{i}" for i in range(20)]),
@@ -19,7 +22,7 @@ fractions = st.sampled_from([0.0, 1 / 15, 0.3, 0.5])
 
 
 def test_by_hand() -> None:
-    """Ten units of one class, one window each: three are queries. Class b lies in one unit: that is corpus."""
+    """Ten units of one class, one window each: three are queries. Class b is in one unit, so it stays in the corpus."""
     counts = {f"u{i}": {"a": 1} for i in range(10)} | {"alone": {"b": 7}, "quiet": {}}
     side = split_units(counts, 0.3, seed=42)
     assert Counter(side[f"u{i}"] for i in range(10)) == {CORPUS: 7, QUERY: 3}
@@ -33,7 +36,7 @@ def test_the_largest_units_are_allotted_first_while_that_brings_the_share_closer
 
 
 def test_a_rare_class_is_allotted_before_a_common_one() -> None:
-    """r has two units, one of which must be a query unit; the common class makes do with what is left."""
+    """r has two units, one of which must be a query unit; the common class gets what is left."""
     counts = {"r1": {"r": 1, "c": 30}, "r2": {"r": 1, "c": 30}} | {f"c{i}": {"c": 10} for i in range(4)}
     side = split_units(counts, 0.5, seed=0)
     assert sorted(side[u] for u in ("r1", "r2")) == [CORPUS, QUERY]
@@ -81,14 +84,14 @@ def test_the_share_follows_the_setting() -> None:
     assert Counter(split_units(counts, 0.5, 42).values()) == {CORPUS: 38, QUERY: 37}
 
 
-def test_the_seed_changes_which_units_are_drawn() -> None:
+def test_the_seed_changes_which_units_are_queries() -> None:
     counts = {f"u{i}": {"a": 1} for i in range(30)}
     draws = {frozenset(u for u, s in split_units(counts, 0.3, seed).items() if s == QUERY) for seed in range(5)}
     assert len(draws) == 5
     assert {len(d) for d in draws} == {9}
 
 
-def test_a_split_of_the_source_is_kept_where_its_train_part_has_faults() -> None:
+def test_the_source_split_is_used_where_its_train_part_has_faults() -> None:
     counts = {"a": {"x": 5}, "b": {"x": 5}, "c": {"x": 5}, "quiet": {}}
     native = {"a": {"train"}, "b": {"test"}, "c": {"train", "test"}, "quiet": {"test"}}
     kept = split_units(counts, 0.3, 42, native)

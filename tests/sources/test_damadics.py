@@ -261,7 +261,7 @@ def full_shape(days: int, **options: object) -> pl.DataFrame:
     stops = starts + 256
     frames = []
     for day in names:
-        evidence, unit = _evidence(day, 0, 86_400, {**CONFIG.options, **options})
+        evidence, unit = _evidence(day, 0, 86_400, BENCH.options(**options))
         outcome = apply_rule(RULE, evidence, count_votes(evidence, starts, stops, SOURCE.labels), starts, stops)
         spans = unit if isinstance(unit, UnitSpans) else UnitSpans((0,), (unit,))
         own = [np.array(spans.names)[np.searchsorted(spans.starts, at, side="right") - 1] for at in (starts, stops - 1)]

@@ -4,30 +4,47 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
-from dataclasses import fields
+from dataclasses import astuple
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import sources
 from readbench_data import lane
-from readbench_data.dataset.config import OURS, PRINTED, RECOVERED, BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
+from readbench_data.dataset.files import FileSet
+from readbench_data.dataset.options import about
+from readbench_data.dataset.provenance import OURS, Provenance
 from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.selection import sampling, split
+from tests.support.read_bench import READ_BENCH
 from tests.support.workbench import Workbench
 
 REPO = Path(__file__).resolve().parents[2]
-TWELVE = (
-    *("petrobras_3w", "tennessee_eastman", "damadics", "voraus", "exathlon", "telecom_ts"),
-    *("hai", "rcaeval", "road", "mit_bih", "ctsr", "cats"),
-)
+PRINTED_ROWS = {
+    "petrobras_3w": ("2-7", 256, 9, (1000, 1111, 1250), 100, 146.8, 23.7),
+    "tennessee_eastman": ("52", 256, 20, (1000, 1111, 1250), 100, 50.0, 1.0),
+    "damadics": ("32", 256, 4, (1000, 1111, 1250), 18, 308.8, 83.9),
+    "voraus": ("130", 1024, 12, (528, 587, 660), 100, 68.9, 15.6),
+    "exathlon": ("51", 256, 6, (1000, 1111, 1250), 100, 215.9, 13.2),
+    "telecom_ts": ("18", 128, 11, (977, 1086, 1221), 100, 117.8, 5.3),
+    "hai": ("79", 256, 6, (305, 339, 381), 28, 60.8, 10.0),
+    "rcaeval": ("429", 256, 5, (700, 778, 875), 50, 140.0, 1.0),
+    "road": ("664", 256, 6, (71, 79, 89), 25, 22.4, 37.0),
+    "mit_bih": ("2", 256, 4, (1000, 1111, 1250), 100, 336.9, 10.7),
+}
+"""The rows that the paper prints: C, T, classes, corpus at 0, 10 and 20 %, queries, rel/q, imbalance."""
+
 CORE_MARKS = {"length", "stride", "rule", "classes", "channels", "curation", "unit", "split"}
 MORE_CLASSES_THAN_PRINTED = {"tennessee_eastman": {"IDV 21"}}
 """Fault classes of a second accepted layout, which the printed table does not count: the classic files' fault 21."""
 
+FOLLOWING = [name for name, source in sources.all_sources().items() if source.config.options_class().following(2)]
 each_source = pytest.mark.parametrize("source", sources.all_sources().values(), ids=lambda s: s.name)
 
 
@@ -35,12 +52,14 @@ def _faults(source: Source) -> set[str]:
     return set(source.labels.classes.values()) - {NORMAL}
 
 
-def test_all_twelve_are_declared_in_the_order_of_the_table() -> None:
-    assert tuple(sources.all_sources()) == TWELVE
+def test_the_datasets_of_the_table_are_declared_in_its_order_and_others_follow() -> None:
+    assert tuple(sources.all_sources())[: len(READ_BENCH)] == READ_BENCH
 
 
-def test_row_numbers_are_unique() -> None:
-    assert [source.row for source in sources.all_sources().values()] == list(range(1, 13))
+def test_each_dataset_has_a_row_number_of_its_own() -> None:
+    numbers = {source.name: source.row for source in sources.all_sources().values()}
+    assert [numbers[name] for name in READ_BENCH] == list(range(1, len(READ_BENCH) + 1))
+    assert len(set(numbers.values())) == len(numbers), numbers
 
 
 @each_source
@@ -56,7 +75,7 @@ def test_the_licence_is_stated_or_its_absence_is(source: Source) -> None:
     assert source.licence.name
     assert source.licence.url.startswith(("https://", "http://"))
     if not source.licence.redistributable:
-        assert source.licence.note, "say why it may not be passed on"
+        assert source.licence.note, "say why it is not redistributable"
 
 
 @each_source
@@ -114,23 +133,25 @@ def test_the_printed_row_agrees_with_the_settings(source: Source) -> None:
         assert tuple(wanted) == levels
 
 
-@each_source
-def test_what_is_not_printed_is_our_own_choice_or_the_source_has_no_row(source: Source) -> None:
-    assert (source.printed is None) == (source.name in ("ctsr", "cats"))
-    if source.name == "cats":
-        assert source.own_choice
+def test_the_printed_rows_are_those_of_the_paper() -> None:
+    declared = {name: sources.get(name).printed for name in READ_BENCH}
+    assert {name: astuple(row) for name, row in declared.items() if row is not None} == PRINTED_ROWS
+
+
+def test_the_dataset_in_the_place_of_the_unknown_one_says_that_it_is_our_choice() -> None:
+    assert sources.get("cats").own_choice
 
 
 @each_source
 def test_every_choice_is_marked(source: Source) -> None:
     assert set(source.marks) >= CORE_MARKS
-    assert set(source.marks.values()) <= {PRINTED, RECOVERED, OURS}
+    assert set(source.marks.values()) <= set(Provenance)
     if source.printed is None:
         assert source.marks["length"] == OURS
 
 
 @each_source
-def test_traps_and_notes_are_told(source: Source) -> None:
+def test_traps_and_notes_are_stated(source: Source) -> None:
     assert source.traps
     assert source.label_notes
     for text in (*source.traps, *source.label_notes):
@@ -142,11 +163,46 @@ def test_traps_and_notes_are_told(source: Source) -> None:
 def test_the_settings_can_be_used(source: Source) -> None:
     settings = BenchmarkConfig().for_dataset(source.name, source.config)
     assert settings == source.config
-    if settings.length is not None:
-        declared = {name: settings.options[name] for name in settings.follows}
-        assert settings.following(settings.length) == declared, "what follows the length fits the declared length"
+    assert BenchmarkConfig(datasets={source.name: _plain(settings)}).for_dataset(source.name, source.config) == settings
     assert 0 < settings.test_fraction < 1
     assert settings.length is None or settings.length > 0
+
+
+def _plain(settings: DatasetConfig[Any]) -> dict[str, Any]:
+    """The settings as a manifest holds them, by name."""
+    plain: dict[str, Any] = json.loads(json.dumps(settings.to_json()))
+    options = plain.pop("options")
+    return {**plain, **options}
+
+
+@each_source
+def test_every_option_has_a_provenance_a_description_and_the_mark_of_its_source(source: Source) -> None:
+    for name, field in source.config.options_class().model_fields.items():
+        assert about(field).provenance in Provenance, name
+        assert len((field.description or "").split()) > 2, name
+        mark = source.marks.get(f"options.{name}", source.marks.get(name, OURS))
+        assert mark == about(field).provenance, name
+    marked = {mark.removeprefix("options.") for mark in source.marks if mark.startswith("options.")}
+    assert marked <= set(source.config.options_class().model_fields)
+
+
+@each_source
+def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_no_other(
+    source: Source, tmp_path: Path
+) -> None:
+    """Else a changed option would leave recordings that are not what it asks for, or read again for nothing."""
+    used: set[str] = set()
+
+    class Watched:
+        def __getattr__(self, name: str) -> Any:
+            used.add(name)
+            return getattr(source.config.options, name)
+
+    sources.miniature(source.name)(tmp_path)
+    files = FileSet(source.name, tmp_path, "miniature")
+    for _ in source.read(files, source.locate(files, source.config.options), Watched()):
+        pass
+    assert used == set(source.config.options.for_reader())
 
 
 @each_source
@@ -178,7 +234,7 @@ def test_no_printed_number_enters_sampling(module: object) -> None:
 def test_sampling_sees_no_source() -> None:
     parameters = {p.annotation for f in (sampling.compose, split.split_units) for p in _parameters(f)}
     assert not any("Source" in str(annotation) for annotation in parameters)
-    assert "printed" not in {f.name for f in (*fields(DatasetConfig), *fields(BenchmarkConfig))}
+    assert "printed" not in {*DatasetConfig.model_fields, *BenchmarkConfig.model_fields}
 
 
 def _parameters(function: object) -> list[inspect.Parameter]:
@@ -193,7 +249,7 @@ def test_a_source_reads_no_printed_number(source: Source) -> None:
     assert not [n for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "printed"]
 
 
-@pytest.mark.parametrize("name", [n for n, s in sources.all_sources().items() if s.config.follows])
+@pytest.mark.parametrize("name", FOLLOWING)
 @pytest.mark.parametrize("share", [0.5, 1.5])
 def test_units_share_no_row_and_have_faults_at_another_window_length(name: str, share: float, tmp_path: Path) -> None:
     """What a source derives from the window length (margins, reaches, placements) follows it."""

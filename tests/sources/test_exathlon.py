@@ -17,7 +17,6 @@ import polars as pl
 import pytest
 
 from readbench_data.dataset.config import LITE, BenchmarkConfig
-from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
 from readbench_data.recordings.curation import CurationReport, Segment, curate
 from readbench_data.recordings.recording import Clock, Event, Evidence, Recording
@@ -392,14 +391,14 @@ def test_a_plain_csv_and_a_second_copy(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("option", "reason"),
     [
-        ({"normal_stride": 0}, "at least 1"),
-        ({"max_gap_s": "x"}, "at least 1"),
-        ({"no_impact": "hide"}, "fault or drop"),
+        ({"normal_stride": 0}, r"exathlon\.normal_stride = 0: it takes a whole number from 1 to"),
+        ({"max_gap_s": "x"}, r'exathlon\.max_gap_s = "x": it takes a whole number from 1 to'),
+        ({"no_impact": "hide"}, r'exathlon\.no_impact = "hide": it takes fault or drop'),
     ],
 )
 def test_wrong_option(option: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        SOURCE.locate(FileSet("exathlon", Path(), "mirror"), option)
+        BENCH.options(**option)
 
 
 # Malformed input

@@ -14,7 +14,6 @@ import polars as pl
 import pytest
 
 from readbench_data.dataset.config import LITE, BenchmarkConfig
-from readbench_data.dataset.files import FileSet
 from readbench_data.errors import BadInput, NoData, UsageError
 from readbench_data.recordings.curation import CurationReport, Segment
 from readbench_data.recordings.recording import Recording, UnitSpans
@@ -225,7 +224,7 @@ def test_trap_6_times_are_the_naive_times_of_the_file(folder: Path, windows: pl.
     row = windows.filter(pl.col("recording_id") == "test1").row(3, named=True)
     table = pd.read_csv(folder / row["source_file"])
     assert row["time_start"].replace("T", " ") == table["time"][row["row_start"]]
-    assert row["time_stop"].replace("T", " ") == table["time"][row["row_stop"] - 1]
+    assert row["time_stop"].replace("T", " ") == table["time"][row["row_stop"]]
 
 
 def test_trap_8_constant_switches_stay(cut: dict[str, Segment]) -> None:
@@ -443,11 +442,15 @@ def test_a_file_of_one_row_gives_no_window(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "reason"), [({"pairs": "both"}, "first or drop"), ({"normal_stride": 0}, "at least 1")]
+    ("option", "reason"),
+    [
+        ({"pairs": "both"}, r'hai\.pairs = "both": it takes first or drop'),
+        ({"normal_stride": 0}, r"hai\.normal_stride = 0: it takes a whole number from 1 to"),
+    ],
 )
 def test_wrong_option(option: dict[str, object], reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
-        SOURCE.locate(FileSet("hai", Path(), "mirror"), option)
+        BENCH.options(**option)
 
 
 # The whole source: the miniature keeps every attack at its true length

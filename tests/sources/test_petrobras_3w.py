@@ -85,7 +85,7 @@ def test_nine_faults_with_merged_onset_codes_and_no_103_or_104() -> None:
     assert len(set(classes.values()) - {"Normal"}) == 9
     assert set(classes) == {*map(str, range(10)), "101", "102", "105", "106", "107", "108", "109"}
     assert all(classes[onset] == classes[onset[-1]] for onset in classes if len(onset) == 3)
-    assert SOURCE.onset_codes["107"] == "Scaling in PCK"
+    assert classes["107"] == "Scaling in PCK"
 
 
 def test_dataset_ini_with_escaped_percent_sign(folder: Path) -> None:
@@ -131,7 +131,7 @@ def test_every_stage_of_the_miniature_is_drawn(windows: pl.DataFrame) -> None:
     sizes = drawn.filter(pl.col("class_label") != "Normal").group_by("outcome").len()
     assert dict(sizes.iter_rows()) == {"corpus": 120, "query": 20, "pool": sizes["len"].sum() - 140}
     assert result.shortfall == {10: 0, 20: 0}
-    assert result.without_query == {"Flow Instability": "all its windows lie in corpus units"}
+    assert result.without_query == {"Flow Instability": "all its windows are in corpus units"}
 
 
 # Traps, numbered as in the sheet

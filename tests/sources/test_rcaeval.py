@@ -344,7 +344,7 @@ def test_units_are_groups_of_repetitions_or_cases(tmp_path: Path) -> None:
         case(tmp_path, f"RE1-OB/cartservice_cpu/{repetition}")
     assert {r.unit for r in recordings(tmp_path)} == {"RE1-OB/cartservice_cpu"}
     assert {r.unit for r in recordings(tmp_path, unit="case")} == {f"RE1-OB/cartservice_cpu/{n}" for n in (1, 2)}
-    with pytest.raises(UsageError, match=r"rcaeval\.unit = 'service'"):
+    with pytest.raises(UsageError, match=r'rcaeval\.unit = "service": it takes group or case'):
         list(recordings(tmp_path, unit="service"))
 
 

@@ -446,7 +446,7 @@ def test_full_shape_against_the_printed_row(windows: pl.DataFrame, capsys: pytes
     assert set(corpus) == set(FAMILIES)
     assert len(corpus) == printed.classes
     assert corpus["max_engine_coolant_temp"] == 1
-    assert found.without_query == {"max_engine_coolant_temp": "all its windows lie in corpus units"}
+    assert found.without_query == {"max_engine_coolant_temp": "all its windows are in corpus units"}
     assert set(queries) == set(FAMILIES) - {"max_engine_coolant_temp"}
     sizes = f"corpus {sum(corpus.values())} / {printed.corpus[0]}, queries {sum(queries.values())} / {printed.queries}"
     with capsys.disabled():

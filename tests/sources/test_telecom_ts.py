@@ -65,8 +65,8 @@ def test_values_a_person_can_check(tmp_path: Path) -> None:
     assert (first.recording_id, second.recording_id) == ("anomalous/jammer/File/0", "anomalous/jammer/File/1")
     rows = index(segments(tmp_path)).select("class_label", "row_start", "row_stop", "time_start", "time_stop").rows()
     assert rows == [
-        ("Jamming", 0, 1, "2025-01-01T00:00:00", "2025-01-01T00:00:12.700"),
-        (NORMAL, 1, 2, "2025-01-01T00:00:00", "2025-01-01T00:00:12.700"),
+        ("Jamming", 0, 1, "2025-01-01T00:00:00", "2025-01-01T00:00:12.800"),
+        (NORMAL, 1, 2, "2025-01-01T00:00:00", "2025-01-01T00:00:12.800"),
     ]
 
 

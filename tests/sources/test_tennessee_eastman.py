@@ -257,7 +257,7 @@ def test_plain_build_of_the_real_folder_reads_the_classic_files(realdata: Callab
     assert [Path(n).name for n in located.inputs] == list(CLASSIC)
     assert sum("not the published file" in reason for reason in located.ignored.values()) == 4
     assert located.missing == ("the four R data files of Rieth et al., which the printed row describes",)
-    asked = SOURCE.locate(files, {**CONFIG.options, "layout": "rieth"})
+    asked = SOURCE.locate(files, BENCH.options(layout="rieth"))
     assert [Path(n).name for n in asked.inputs] == list(RIETH)
     assert len(asked.ignored) == 44
     assert len(asked.missing) == 4
@@ -342,7 +342,7 @@ def test_sizes_move_with_the_number_of_runs() -> None:
 def test_layouts_are_never_mixed(folder: Path) -> None:
     files = FileSet("tennessee_eastman", folder, "miniature")
     for layout, suffix in (("auto", ".RData"), ("rieth", ".RData"), ("classic", ".dat")):
-        located = SOURCE.locate(files, {**CONFIG.options, "layout": layout})
+        located = SOURCE.locate(files, BENCH.options(layout=layout))
         assert {Path(n).suffix for n in located.inputs} == {suffix}
         assert f"setting tennessee_eastman.layout = {layout}" in next(iter(located.ignored.values()))
 
@@ -358,8 +358,8 @@ def test_published_files_win_over_a_whole_classic_set(tmp_path: Path) -> None:
 
 
 def test_unknown_layout() -> None:
-    with pytest.raises(UsageError, match="layout = 'reinartz': it is one of auto, rieth, classic"):
-        SOURCE.locate(FileSet("tennessee_eastman", Path("."), "mirror"), {"layout": "reinartz"})
+    with pytest.raises(UsageError, match='layout = "reinartz": it takes auto, rieth or classic'):
+        BENCH.options(layout="reinartz")
 
 
 def test_no_data(tmp_path: Path, folder: Path) -> None:
@@ -368,7 +368,7 @@ def test_no_data(tmp_path: Path, folder: Path) -> None:
         SOURCE.locate(FileSet("tennessee_eastman", tmp_path, "mirror"), CONFIG.options)
     shutil.copytree(folder / "braatz", tmp_path / "braatz")
     with pytest.raises(NoData, match=r"but 7 of the other: set tennessee_eastman\.layout"):
-        SOURCE.locate(FileSet("tennessee_eastman", tmp_path, "mirror"), {"layout": "rieth"})
+        SOURCE.locate(FileSet("tennessee_eastman", tmp_path, "mirror"), BENCH.options(layout="rieth"))
 
 
 # Broken R data files

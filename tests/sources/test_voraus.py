@@ -60,7 +60,7 @@ def put(folder: Path, content: pa.Table, row_group_size: int | None = None) -> P
 
 def test_values_a_person_can_check(tmp_path: Path) -> None:
     put(tmp_path, table([(7, 3, 20, 3), (9, 12, 72, 6)]))
-    short, long = segments(tmp_path, cycle_rows=4, min_rows=2).values()
+    short, long = segments(tmp_path, length=4, min_rows=2).values()
     assert (short.recording_id, short.unit, short.native_split) == ("sample_0007", "sample_0007", "test")
     assert (long.recording_id, long.unit, long.native_split) == ("sample_0009", "sample_0009", "train")
     assert short.values[:, 0].tolist() == [0, 1, 2, 2]
@@ -155,7 +155,7 @@ def test_trap_4_computed_inertia_is_a_signal_like_the_others(windows: pl.DataFra
 
 def test_trap_5_cycles_are_told_apart_by_sample_and_not_by_time(tmp_path: Path) -> None:
     content = table([(4, 0, 5, 3), (2, 1, 5, 3)], time=[0.008, 0.018, 0.028, 0.038, 0.048, 0.058])
-    one, two = recordings(put(tmp_path, content), cycle_rows=3)
+    one, two = recordings(put(tmp_path, content), length=3)
     assert (one.recording_id, two.recording_id) == ("sample_0004", "sample_0002")
     assert two.clock is not None
     assert two.clock.text(np.array([0])) == ["0.038s"]
@@ -186,8 +186,8 @@ def test_the_publishers_train_part_holds_no_fault(windows: pl.DataFrame) -> None
 
 def test_samples_that_reach_over_row_groups_and_batches_are_whole(tmp_path: Path) -> None:
     content = table([(i, i % 13, 5, 700 + i) for i in range(48)])
-    whole = [r.values for r in recordings(put(tmp_path / "a", content), cycle_rows=900)]
-    torn = [r.values for r in recordings(put(tmp_path / "b", content, row_group_size=5000), cycle_rows=900)]
+    whole = [r.values for r in recordings(put(tmp_path / "a", content), length=900)]
+    torn = [r.values for r in recordings(put(tmp_path / "b", content, row_group_size=5000), length=900)]
     assert content.num_rows > 1 << 15
     assert len(whole) == len(torn) == 48
     for one, other in zip(whole, torn, strict=True):
@@ -235,7 +235,7 @@ def full_shape(folder: Path, counts: Sequence[int]) -> Path:
 def test_the_true_counts_give_the_printed_composition(tmp_path: Path) -> None:
     printed = SOURCE.printed
     assert printed is not None
-    cut = segments(full_shape(tmp_path, TRUE_COUNTS), cycle_rows=8, min_rows=1)
+    cut = segments(full_shape(tmp_path, TRUE_COUNTS), length=8, min_rows=1)
     result, drawn = composed(index(cut, 8), BenchmarkConfig())
     corpus = drawn.filter(outcome="corpus")
     sizes = tuple(corpus.filter(pl.col("pollution") <= rho).height for rho in (0, 10, 20))
@@ -253,7 +253,7 @@ def test_the_true_counts_give_the_printed_composition(tmp_path: Path) -> None:
 
 def test_other_counts_give_other_sizes(tmp_path: Path) -> None:
     fewer = (10, 20, 12)
-    _, drawn = composed(index(segments(full_shape(tmp_path, fewer), cycle_rows=8, min_rows=1), 8), BenchmarkConfig())
+    _, drawn = composed(index(segments(full_shape(tmp_path, fewer), length=8, min_rows=1), 8), BenchmarkConfig())
     assert drawn.filter(outcome="corpus", pollution=0).height == 7 + 14 + 8
 
 
@@ -320,7 +320,7 @@ def test_the_real_extract_is_no_whole_cycle(realdata: Callable[[str], Path]) -> 
 
 def test_the_real_extract_has_the_format_that_is_read(realdata: Callable[[str], Path]) -> None:
     files = FileSet("voraus", realdata("voraus"), "mirror")
-    found = list(SOURCE.read(files, Located(("tests/test.parquet",)), {**OPTIONS, "cycle_rows": 99, "min_rows": 99}))
+    found = list(SOURCE.read(files, Located(("tests/test.parquet",)), BENCH.options(length=99, min_rows=99)))
     assert [r.recording_id for r in found] == ["sample_0012", "sample_0755", "sample_1702", "sample_1703"]
     assert [SOURCE.labels.label(r.evidence.spans[0].code) for r in found] == ["AXIS_FRICTION", NORMAL, NORMAL, NORMAL]
     assert [r.native_split for r in found] == ["test", "train", "train", "test"]

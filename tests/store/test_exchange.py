@@ -1,4 +1,4 @@
-"""A finished folder takes its name in one step: killed at any moment, the old or the new one is there, whole."""
+"""A finished folder gets its final name atomically: at any kill, either the complete old or new folder exists."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 
 from readbench_data.store import store as module
 from readbench_data.store.exchange import exchange
-from readbench_data.store.store import Store, sweep
+from readbench_data.store.store import Store, remove_leftovers
 
 NAMES = ("manifest.json", "data/a.parquet", "data/b.parquet")
 
-# Swaps release/.building-1 into release/1, and kills itself before or after its N-th step on the file system.
+# Swaps release/.building-1 into release/1, and kills itself before or after its N-th file system operation.
 CHILD = """
 import os, shutil, signal, sys
 from readbench_data.store import store
@@ -47,7 +47,7 @@ def fill(folder: Path, text: str) -> None:
 
 
 def seen(folder: Path) -> set[str]:
-    """What the files of a folder say, and what is not there."""
+    """Return the contents of the files of a folder, and the names of missing ones."""
     return {(folder / name).read_text() if (folder / name).exists() else f"no {name}" for name in NAMES}
 
 
@@ -84,7 +84,7 @@ def test_killed_at_every_step(tmp_path: Path, how: str) -> None:
         if not killed_at(root, at, how):
             break
         states.append(seen(root / "release" / "1"))
-        sweep(Store(str(root)))
+        remove_leftovers(Store(str(root)))
         assert [p.name for p in (root / "release").iterdir()] == (["1"] if states[-1] != nothing else [])
         fill(root / "release" / ".building-2", "newer")
         Store(str(root)).swap("release/.building-2", "release/1")
@@ -98,7 +98,7 @@ def test_killed_at_every_step(tmp_path: Path, how: str) -> None:
     assert [s for s in states if s not in allowed] == []
 
 
-def test_a_reader_always_finds_a_whole_folder(root: Path) -> None:
+def test_a_reader_always_finds_a_complete_folder(root: Path) -> None:
     if not can_exchange(root):
         pytest.skip("this file system cannot exchange two folders")
     store, done, missed = Store(str(root)), threading.Event(), []
@@ -118,20 +118,20 @@ def test_a_reader_always_finds_a_whole_folder(root: Path) -> None:
     assert missed == []
 
 
-def test_elsewhere_two_renames_do_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_exchange_two_renames_are_used(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "exchange", lambda one, other: False)
     Store(str(root)).swap("release/.building-1", "release/1")
     assert seen(root / "release" / "1") == {"new"}
     assert [p.name for p in (root / "release").iterdir()] == ["1"]
 
 
-def test_the_first_folder_just_takes_its_name(root: Path) -> None:
+def test_the_first_folder_is_only_renamed(root: Path) -> None:
     Store(str(root)).swap("release/.building-1", "release/2")
     assert seen(root / "release" / "2") == {"new"}
     assert seen(root / "release" / "1") == {"old"}
 
 
-def test_what_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_exchanging_a_missing_folder_is_an_error(tmp_path: Path) -> None:
     if not can_exchange(tmp_path):
         pytest.skip("this file system cannot exchange two folders")
     with pytest.raises(FileNotFoundError):

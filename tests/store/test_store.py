@@ -1,4 +1,4 @@
-"""The store: nothing half-made under its final name, on a disk and on an object store alike."""
+"""The store: no partial file under its final name, on a disk and on an object store alike."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Stage, Store, digest, json_bytes
 
 
@@ -23,11 +24,19 @@ def stage(store: Store) -> Stage:
     return Stage(store, "plant", "windows")
 
 
+class Rows(StageRecord):
+    rows: int
+
+
+class Named(StageRecord):
+    name: str
+
+
 def key(name: str) -> str:
     return digest(name)
 
 
-def test_bytes_and_json_come_back(store: Store) -> None:
+def test_bytes_and_json_are_read_back(store: Store) -> None:
     store.write_bytes("a/b.bin", b"\0\1")
     store.write_json("a/c.json", {"z": 1, "ä": [None]})
     assert store.read_bytes("a/b.bin") == b"\0\1"
@@ -55,7 +64,7 @@ def break_halfway(store: Store, name: str) -> None:
         raise RuntimeError("halfway")
 
 
-def test_a_broken_write_leaves_nothing_and_keeps_what_was_there(tmp_path: Path) -> None:
+def test_an_interrupted_write_leaves_no_file_and_keeps_the_existing_one(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     store.write_bytes("old", b"old")
     for name in ("new", "old"):
@@ -100,7 +109,7 @@ def test_a_root_that_is_a_file_is_refused(tmp_path: Path) -> None:
         Store(str(tmp_path / "root")).write_bytes("a", b"x")
 
 
-def test_json_is_the_same_whatever_the_order_of_keys() -> None:
+def test_json_does_not_depend_on_the_order_of_keys() -> None:
     assert json_bytes({"b": 1, "a": "ä"}) == '{\n  "a": "ä",\n  "b": 1\n}\n'.encode()
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     assert digest({"a": 1}) != digest({"a": "1"})
@@ -115,32 +124,34 @@ def test_a_stage_that_was_never_finished_has_no_record(stage: Stage) -> None:
 
 
 def test_a_finished_stage_is_current_and_done(stage: Stage) -> None:
-    record = stage.finish(key("one"), {"rows": 3})
-    assert record == {"rows": 3, "key": key("one")}
-    assert stage.current() == record
-    assert stage.done(key("one")) == record
+    record = stage.finish(key("one"), Rows(rows=3))
+    assert record.to_json() == {"rows": 3, "key": key("one")}
+    assert stage.current(Rows) == record
+    assert stage.done(key("one"), Rows) == record
     assert stage.done(key("one")[:16] + "0" * 48) is None, "the first sixteen digits alone do not make a key"
 
 
-def test_what_was_written_but_not_finished_is_not_done(stage: Stage) -> None:
-    stage.finish(key("one"), {"rows": 3})
+def test_an_unfinished_key_is_not_done(stage: Stage) -> None:
+    stage.finish(key("one"), Rows(rows=3))
     stage.store.write_bytes(f"{stage.place(key('two'))}/windows.parquet", b"half")
     assert stage.done(key("two")) is None
-    assert stage.current() == {"rows": 3, "key": key("one")}
+    assert stage.current(Rows) == Rows(rows=3, key=key("one"))
 
 
-def test_the_newest_two_results_are_kept(stage: Stage) -> None:
+def test_the_two_newest_results_are_retained(stage: Stage) -> None:
     for name in ("one", "two", "three"):
         stage.store.write_bytes(f"{stage.place(key(name))}/windows.parquet", name.encode())
-        stage.finish(key(name), {"name": name})
+        stage.finish(key(name), Named(name=name))
     assert stage.done(key("one")) is None
-    assert [stage.done(key(n))["name"] for n in ("two", "three")] == ["two", "three"]  # type: ignore[index]
+    assert [stage.done(key(n), Named) for n in ("two", "three")] == [
+        Named(name=n, key=key(n)) for n in ("two", "three")
+    ]
     stage.point(key("two"))
-    assert stage.current() == {"name": "two", "key": key("two")}
+    assert stage.current(Named) == Named(name="two", key=key("two"))
     assert stage.done(key("three")) is not None
 
 
-def test_finishing_the_same_key_again_keeps_the_one_before(stage: Stage) -> None:
+def test_finishing_the_same_key_again_retains_the_previous_one(stage: Stage) -> None:
     for name in ("one", "two", "two"):
-        stage.finish(key(name), {"name": name})
+        stage.finish(key(name), Named(name=name))
     assert stage.done(key("one")) is not None

@@ -1,5 +1,5 @@
-"""What the lanes and the release ask of a store, on a folder and on an object store: the same bytes in both, the
-record of a stage and the manifest of a release written last, and on an object store nothing ever renamed.
+"""The contract between store, lanes and release, on a folder and on an object store: the same bytes in both, the record
+of a stage and the manifest of a release written last, and no rename on an object store.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,8 +18,8 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.lane import stage_benchmark
 from readbench_data.release.build import releases
 from readbench_data.release.local import publish_local
-from readbench_data.release.verify import verify
-from readbench_data.store.store import Store, sweep
+from readbench_data.release.verify import verify_release
+from readbench_data.store.store import Store, remove_leftovers
 from tests.support import built
 
 NAME = "ctsr"
@@ -44,7 +43,7 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def make(root: str, cache: Path) -> Store:
-    """A lane, its release and its local publication."""
+    """Build a lane, its release and its local publication, and return the store."""
     built.run_lane(built.lane(NAME, root, cache=cache))
     built.gather(root)
     store = Store(root)
@@ -52,7 +51,7 @@ def make(root: str, cache: Path) -> Store:
     return store
 
 
-def test_a_folder_and_an_object_store_hold_the_same_bytes(tmp_path: Path, cache: Path) -> None:
+def test_a_folder_and_an_object_store_contain_the_same_bytes(tmp_path: Path, cache: Path) -> None:
     here = make(str(tmp_path / "data"), cache)
     there = make(f"memory://{uuid.uuid4().hex}/data", cache)
     names = here.files("")
@@ -66,21 +65,21 @@ def test_a_release_in_any_store_verifies_and_is_listed(root: str, cache: Path) -
     store = make(root, cache)
     assert releases(store) == [built.VERSION]
     for folder in (RELEASE, f"published/{built.VERSION}"):
-        assert verify(Store(f"{root}/{folder}")).problems == []
-    assert verify(Store(f"{root}/{RELEASE}")).version == built.VERSION
+        assert verify_release(Store(f"{root}/{folder}")).problems == []
+    assert verify_release(Store(f"{root}/{RELEASE}")).version == built.VERSION
 
 
-def test_an_unchanged_lane_does_no_work_in_any_store(root: str, cache: Path) -> None:
+def test_an_unchanged_lane_is_reused_in_any_store(root: str, cache: Path) -> None:
     first = built.run_lane(built.lane(NAME, root, cache=cache))
-    assert first["reused"] is False
+    assert first.reused is False
     again = built.run_lane(built.lane(NAME, root, cache=cache))
-    assert again["reused"] is True
-    assert {k: v for k, v in again.items() if k != "reused"} == {k: v for k, v in first.items() if k != "reused"}
+    assert again.reused is True
+    assert again.changed(reused=False) == first
 
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Paths in the order in which they were written."""
+    """The paths in the order in which they were written."""
     names: list[str] = []
     write = Store.open_write
 
@@ -106,7 +105,7 @@ def test_the_manifest_of_a_release_is_written_last(root: str, cache: Path, writt
     written.clear()
     manifest = built.gather(root)
     assert written[-1].endswith("/manifest.json")
-    assert len(written) == len(set(written)) == len(manifest["files"]) + 1
+    assert len(written) == len(set(written)) == len(manifest.files) + 1
     written.clear()
     publish_local(Store(root), built.VERSION)
     assert written[-1].endswith("/manifest.json")
@@ -126,31 +125,31 @@ def test_on_an_object_store_nothing_is_renamed(cache: Path, monkeypatch: pytest.
     built.run_lane(made)
     built.gather(root)
     publish_local(Store(root), built.VERSION)
-    assert verify(Store(f"{root}/{RELEASE}")).ok
+    assert verify_release(Store(f"{root}/{RELEASE}")).ok
 
 
-def test_a_broken_stage_leaves_the_one_before_it_current(
+def test_a_failed_stage_leaves_the_previous_result_current(
     root: str, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = built.run_lane(built.lane(NAME, root, cache=cache))
     write = stage_benchmark.write_table
 
     def broken(*_: object) -> None:
-        raise OSError("the line went down")
+        raise OSError("the connection was lost")
 
-    other = built.lane(NAME, root, cache=cache, config=replace(LITE, seed=7))
+    other = built.lane(NAME, root, cache=cache, config=LITE.model_copy(update={"seed": 7}))
     monkeypatch.setattr(stage_benchmark, "write_table", broken)
-    with pytest.raises(OSError, match="went down"):
+    with pytest.raises(OSError, match="was lost"):
         stages.benchmark(other)
     current = other.stage("benchmark").current()
     assert current is not None
-    assert current["key"] == before["key"]
+    assert current.key == before.key
     monkeypatch.setattr(stage_benchmark, "write_table", write)
-    assert stages.benchmark(other)["reused"] is False
-    assert stages.benchmark(other)["reused"] is True
+    assert stages.benchmark(other).reused is False
+    assert stages.benchmark(other).reused is True
 
 
-def test_a_gate_that_refuses_promotes_nothing(root: str, cache: Path) -> None:
+def test_a_gate_that_raises_promotes_nothing(root: str, cache: Path) -> None:
     from readbench_data.release.build import build_release
 
     made = built.lane(NAME, root, cache=cache)
@@ -170,7 +169,7 @@ def test_a_gate_that_refuses_promotes_nothing(root: str, cache: Path) -> None:
     assert releases(Store(root)) == []
 
 
-def test_what_killed_runs_left_is_swept_away_and_nothing_else(tmp_path: Path, cache: Path) -> None:
+def test_only_the_temporary_files_of_killed_runs_are_removed(tmp_path: Path, cache: Path) -> None:
     data = tmp_path / "data"
     store = make(str(data), cache)
     before = built.tree(data)
@@ -185,6 +184,6 @@ def test_what_killed_runs_left_is_swept_away_and_nothing_else(tmp_path: Path, ca
     for name in left:
         (data / name).parent.mkdir(parents=True, exist_ok=True)
         (data / name).write_text("half")
-    sweep(store)
+    remove_leftovers(store)
     assert built.tree(data) == before
     assert built.leftovers(data) == []

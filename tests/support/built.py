@@ -1,5 +1,5 @@
-"""What many tests look at: commands run in this process, lanes run without gates, and one lite build of the
-miniatures, made once for a whole test run (also where several workers share it). Copy it before changing it.
+"""Helpers of many tests: commands run in this process, lanes run without gates, and one lite build of the miniatures,
+which is built once per test run (also if several workers share it). Copy it before changing it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -21,9 +20,12 @@ from filelock import FileLock
 import sources
 from readbench_data import lane as stages
 from readbench_data.dataset.config import LITE, BenchmarkConfig
+from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.origin import MINIATURE_SEED, Origin
-from readbench_data.release.build import build_release, set_lane_status
+from readbench_data.release.build import build_release
 from readbench_data.release.code import release_code
+from readbench_data.release.lane_records import BenchmarkRecord, set_lane_state
+from readbench_data.release.manifest import Manifest
 from readbench_data.store.store import Store
 
 REPO = Path(__file__).resolve().parents[2]
@@ -33,7 +35,7 @@ VERSION = "0.9.0-lite"
 
 @dataclass(frozen=True)
 class Ran:
-    """How a command ended."""
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -41,14 +43,14 @@ class Ran:
 
     @property
     def error(self) -> str:
-        """The one line on stderr; fails where there are more or none."""
+        """The one line on stderr; fails if there are several or none."""
         lines = self.err.splitlines()
         assert len(lines) == 1, f"one line expected on stderr, not {self.err!r}"
         return lines[0]
 
 
 def readbench(*words: object) -> Ran:
-    """The ``readbench`` command in this process, without progress; the environment is put back afterwards."""
+    """Run the ``readbench`` command in this process, without progress; the environment is restored afterwards."""
     from readbench_data.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -65,13 +67,13 @@ def readbench(*words: object) -> Ran:
 
 
 def command() -> list[str]:
-    """The ``readbench`` command of this checkout as a process of its own."""
+    """Return the command line that runs ``readbench`` of this checkout in a separate process."""
     start = f"import sys; sys.path.insert(0, {str(REPO)!r}); from readbench_data.cli import main; main()"
     return [sys.executable, "-c", start]
 
 
 def datasets(names: Sequence[str]) -> list[str]:
-    """``--dataset`` for each name."""
+    """Return ``--dataset NAME`` for each name."""
     return [word for name in names for word in ("--dataset", name)]
 
 
@@ -83,32 +85,31 @@ def lane(
     pool: bool = False,
     cache: Path | None = None,
 ) -> stages.Lane:
-    """A dataset's lane on a data root; on miniatures unless a mirror is named. ``cache``: see ``Origin``."""
+    """Return a dataset's lane on a data root, from miniatures unless a mirror is given. ``cache``: see ``Origin``."""
     source = sources.get(name)
     module, miniature = sources.module_names(name)
     store = Store(str(data))
-    kept = cache if cache is not None else Path(data) / "cache"
-    origin = Origin("mirror" if mirror else "miniature", kept, str(mirror) if mirror else None)
+    place = cache if cache is not None else Path(data) / "cache"
+    origin = Origin(OriginKind.MIRROR if mirror else OriginKind.MINIATURE, place, str(mirror) if mirror else None)
     files = origin.files(source, lambda: (sources.miniature(name), miniature))
     return stages.Lane(source, module, store, files, config, pool=pool)
 
 
-def run_lane(made: stages.Lane) -> stages.Record:
-    """All stages of a lane without gates; its status is kept for a release."""
-    record = stages.run(made)
-    keys = {s: made.stage(s).current()["key"] for s in stages.STAGES}  # type: ignore[index]
-    set_lane_status(made.store, made.name, {"status": "ok", "reason": None, **keys})
+def run_lane(made: stages.Lane) -> BenchmarkRecord:
+    """Run all stages of a lane without gates, store its status for a release, and return the last record."""
+    record = stages.run_lane(made)
+    set_lane_state(made.store, made.name, made.state())
     return record
 
 
-def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> dict[str, Any]:
-    """``build_release`` on a data root, without gates: the manifest."""
+def gather(data: Path | str, version: str = VERSION, config: BenchmarkConfig = LITE) -> Manifest:
+    """Run ``build_release`` on a data root without gates and return the manifest."""
     return build_release(Store(str(data)), sources.all_sources(), version, config, release_code())
 
 
 @dataclass(frozen=True)
 class Built:
-    """A data root that ``readbench build`` made."""
+    """A data root built by ``readbench build``, with the output of the command."""
 
     data: Path
     home: Path
@@ -120,20 +121,20 @@ class Built:
         return self.data / "release" / VERSION
 
     def copy(self, target: Path, *parts: str) -> Path:
-        """A data root with the lanes (or the named parts) of this one, to be changed at will."""
+        """Copy the lanes (or the named parts) into a new data root that a test can change."""
         for part in parts or ("lanes", "cache"):
             shutil.copytree(self.data / part, target / part)
         return target
 
 
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that all workers of this test run share."""
+    """Return a folder that all workers of this test run share."""
     base = tmp_path_factory.getbasetemp()
     return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
 
 
 def lite(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The lite build of the three miniatures."""
+    """Return the lite build of the three miniatures."""
     root = shared_folder(tmp_path_factory) / "lite-build"
     built = root / "built"
     root.mkdir(exist_ok=True)
@@ -160,19 +161,19 @@ def _with_home(home: Path, *words: object) -> Ran:
 
 
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A mirror of the three miniatures: what people would have downloaded. Copy it before changing it."""
+    """Return a mirror of the three miniatures, as if they had been downloaded. Copy it before changing it."""
     root = shared_folder(tmp_path_factory) / "lite-mirror"
     root.mkdir(exist_ok=True)
     with FileLock(root / "lock"):
         if not (root / "mirror").exists():
             for name in THREE:
-                sources.miniature(name)(root / "beside" / name, MINIATURE_SEED)
-            (root / "beside").rename(root / "mirror")
+                sources.miniature(name)(root / "partial" / name, MINIATURE_SEED)
+            (root / "partial").rename(root / "mirror")
     return root / "mirror"
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below a folder, by relative path."""
+    """Return the SHA-256 of every file below a folder, by relative path."""
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))
@@ -181,7 +182,7 @@ def tree(folder: Path) -> dict[str, str]:
 
 
 def leftovers(data: Path) -> list[str]:
-    """Names of half-made things below a data root."""
+    """Return the names of temporary files and folders below a data root."""
     marks = (".part", ".tmp")
     hidden = (".building-", ".replaced-", ".publishing-", ".writing-")
     return sorted(
@@ -193,7 +194,7 @@ def leftovers(data: Path) -> list[str]:
 
 @contextlib.contextmanager
 def small_disk(folder: Path, kilobytes: int) -> Iterator[Path]:
-    """A file system of a fixed size mounted on ``folder``; a skip that says why where mounting is not allowed."""
+    """Mount a file system of a fixed size on ``folder``; skip the test with the reason if mounting is not allowed."""
     import subprocess
 
     folder.mkdir(parents=True, exist_ok=True)

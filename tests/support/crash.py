@@ -1,11 +1,10 @@
-"""``python -m tests.support.crash DATA HOME``: run ``readbench build`` again and again, each killed (-9) a little
-later, until one ends by itself; after each, look for anything half-made under a final name. One line of JSON per run
-on stdout.
+"""``python -m tests.support.crash DATA HOME``: runs ``readbench build`` repeatedly, each run killed (-9) a little
+later, until one ends by itself; after each run, searches for partial files under a final name. Prints one line of JSON
+per run.
 
-Every final name appears by a rename, so the moments are those right before and right after a rename: of a file
-(in every stage), then of a folder (the new release put in the place of the earlier one, its publication). Where two
-folders cannot change places in one step, a rename puts the earlier one away first. Each run goes on where the one
-before it was killed.
+Every final name appears by a rename, so the runs are killed right before and right after a rename: of a file (in every
+stage), then of a folder (the new release replaces the earlier one; its publication). If two folders cannot be exchanged
+atomically, a rename moves the earlier one away first. Each run resumes where the previous one was killed.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ METHODS = ["Random", "ED"]
 
 
 def spare() -> None:
-    """Leave out what takes long and has no part in how files are put under their names: pictures, the suites, all
-    lanes but one, all methods but two."""
+    """Leave out slow parts that do not affect how files get their names: figures, suites, all lanes but one, and all
+    methods but two."""
     import assets.definitions as definitions
     import expectations
     from assets import figures
@@ -46,12 +45,13 @@ def spare() -> None:
     definitions.build_definitions = lambda workspace: define(workspace, ["ctsr"])  # type: ignore
     figures.histogram = figures.windows_by_class = lambda *_: "-"
     expectations.run = lambda stage, _: [  # type: ignore
-        expectations.Outcome(check, why, True, blocks, {}) for check, why, blocks in expectations.checks(stage)
+        expectations.CheckResult(check=check, description=why, passed=True, blocking=blocks, observed={})
+        for check, why, blocks in expectations.checks(stage)
     ]
 
 
 def build(data: str, home: str) -> int:
-    """The command in this process."""
+    """Run the command in this process and return its exit code."""
     os.environ["READBENCH_HOME"] = home
     ran = built.readbench("build", "--data", data, "--version", built.VERSION, "--dataset", "ctsr")
     sys.stderr.write(ran.err)
@@ -59,18 +59,18 @@ def build(data: str, home: str) -> int:
 
 
 def kill_at(kind: str, place: int, after: bool) -> None:
-    """Let this process be killed at its n-th rename of a file or folder, before or after it."""
+    """Kill this process before or after its n-th rename of a file or folder."""
     seen = 0
 
     def watched(move: Callable[..., Any]) -> Callable[..., Any]:
         def moved(*names: Any, **options: Any) -> Any:
             nonlocal seen
-            it_counts = os.path.isdir(names[0]) == (kind == "folder") and (move is not exchange or can_exchange())
-            seen += it_counts
-            if it_counts and seen == place and not after:
+            counted = os.path.isdir(names[0]) == (kind == "folder") and (move is not exchange or can_exchange())
+            seen += counted
+            if counted and seen == place and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
             done = move(*names, **options)
-            if it_counts and seen == place:
+            if counted and seen == place:
                 os.kill(os.getpid(), signal.SIGKILL)
             return done
 
@@ -82,28 +82,28 @@ def kill_at(kind: str, place: int, after: bool) -> None:
 
 @cache
 def can_exchange() -> bool:
-    """Whether two folders can change places where this runs."""
+    """Return whether two folders can be exchanged atomically here."""
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as folder:
         for name in ("one", "other"):
             os.mkdir(os.path.join(folder, name))
         return exchange(os.path.join(folder, "one"), os.path.join(folder, "other"))
 
 
-def half_made(data: Path) -> list[str]:
-    """Files under a final name that cannot be read to their end, and records that name files which are not there."""
+def partial_files(data: Path) -> list[str]:
+    """Return files under a final name that cannot be read completely, and records that name missing files."""
     problems = []
     for path in sorted(data.rglob("*")):
         inside = path.relative_to(data)
-        passing = path.name.endswith((".part", ".tmp")) or any(p.startswith(".") for p in inside.parts)
-        if passing or not path.is_file() or inside.parts[0] == "cache":
+        temporary = path.name.endswith((".part", ".tmp")) or any(p.startswith(".") for p in inside.parts)
+        if temporary or not path.is_file() or inside.parts[0] == "cache":
             continue
         try:
             if path.suffix == ".json":
                 record = json.loads(path.read_text())
                 if path.name == "done.json" and "files" in record:
                     for name in record["files"]:
-                        kept = "audit.parquet" if name.startswith("audit/") else name.split("/", 2)[2]
-                        pq.ParquetFile(path.parent / kept)
+                        file_name = "audit.parquet" if name.startswith("audit/") else name.split("/", 2)[2]
+                        pq.ParquetFile(path.parent / file_name)
             elif path.suffix == ".parquet":
                 for group in range((file := pq.ParquetFile(path)).num_row_groups):
                     file.read_row_group(group)
@@ -115,14 +115,14 @@ def half_made(data: Path) -> list[str]:
 
 
 def main(data: str, home: str) -> None:
-    """See the module."""
+    """Run the builds; see the module."""
     from assets.instance import open_instance
 
     os.environ["READBENCH_HOME"] = home
     importlib.import_module("readbench_data.cli.build")
     spare()
     with open_instance(data):
-        pass  # what it imports, once
+        pass  # import its modules once, before the forks
 
     for moment in [*FILES, *(EXCHANGED if can_exchange() else RENAMED), ("never", 0, False)]:
         child = os.fork()
@@ -136,17 +136,18 @@ def main(data: str, home: str) -> None:
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status)
         versions = {}
-        for room in ("release", "published"):
-            folder = Path(data) / room / built.VERSION
-            versions[room] = built.tree(folder) if folder.exists() else None
-        seen = {
+        for part in ("release", "published"):
+            folder = Path(data) / part / built.VERSION
+            versions[part] = built.tree(folder) if folder.exists() else None
+        result = {
             "moment": moment,
             "one_step": can_exchange(),
             "killed": killed,
             "code": None if killed else os.WEXITSTATUS(status),
             **versions,
         }
-        print(json.dumps({**seen, "half_made": half_made(Path(data)), "left": built.leftovers(Path(data))}), flush=True)
+        result |= {"partial": partial_files(Path(data)), "left": built.leftovers(Path(data))}
+        print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An S3 service on the loopback (moto), for what must hold on object stores too."""
+"""An S3 service on the loopback (moto), for tests on an object store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYS = {
 
 @contextmanager
 def service() -> Iterator[str]:
-    """Address of a running S3 service; a skip that says so where moto or s3fs is not installed."""
+    """Yield the address of a running S3 service; skip the test if moto or s3fs is not installed."""
     pytest.importorskip("s3fs", reason="s3fs is not installed")
     server_module = pytest.importorskip("moto.server", reason="moto is not installed")
     before = {name: os.environ.get(name) for name in KEYS}
@@ -39,7 +39,7 @@ def service() -> Iterator[str]:
 
 
 def bucket(endpoint: str) -> str:
-    """A new bucket: its URL."""
+    """Create a bucket and return its URL."""
     import s3fs
 
     name = f"readbench-{uuid.uuid4().hex[:8]}"

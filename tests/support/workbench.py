@@ -1,10 +1,11 @@
-"""A source on the workbench: its files found, read, curated, indexed and drawn from, without lanes and stores."""
+"""A workbench for one source: finds, reads, curates, indexes and selects without lanes and stores."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -20,31 +21,34 @@ from readbench_data.windows.labeling import Rule
 from readbench_data.windows.windowing import WindowPlan
 
 Counts = dict[str, int]
-"""Windows a class."""
+"""Number of windows per class."""
 
 
 @dataclass(frozen=True)
 class Workbench:
-    """What a test of a source does with it; ``options`` change the source's own settings."""
+    """The steps that a test runs on a source; ``options`` change the source's own settings."""
 
     source: Source
 
     def with_length(self, length: int) -> Workbench:
-        """The same with windows of another length, as a configuration file would ask for."""
-        config = BenchmarkConfig(datasets={self.source.name: {"length": length}})
-        return Workbench(replace(self.source, config=config.for_dataset(self.source.name, self.source.config)))
+        """Return the same workbench with another window length, as set by a configuration file."""
+        return Workbench(replace(self.source, config=self.settings({"length": length})))
 
     def files(self, folder: Path) -> FileSet:
         return FileSet(self.source.name, folder, "mirror")
 
-    def options(self, changed: Mapping[str, object]) -> dict[str, object]:
-        return {**self.source.config.options, **changed}
+    def settings(self, changed: Mapping[str, object]) -> DatasetConfig[Any]:
+        return self.source.config.overridden(self.source.name, changed)
+
+    def options(self, **changed: object) -> Any:
+        """The source's typed options with other settings."""
+        return self.settings(changed).options
 
     def located(self, folder: Path, **options: object) -> Located:
-        return self.source.locate(self.files(folder), self.options(options))
+        return self.source.locate(self.files(folder), self.options(**options))
 
     def recordings(self, folder: Path, **options: object) -> Iterator[Recording]:
-        files, chosen = self.files(folder), self.options(options)
+        files, chosen = self.files(folder), self.options(**options)
         yield from self.source.read(files, self.source.locate(files, chosen), chosen)
 
     def by_id(self, folder: Path, **options: object) -> dict[str, Recording]:
@@ -54,7 +58,7 @@ class Workbench:
         return [s for r in recordings for s in curate(r, self.source.curation, report)]
 
     def segments(self, folder: Path, report: CurationReport | None = None, **options: object) -> dict[str, Segment]:
-        """The segments by recording; where a recording has several, the last."""
+        """Return the segments by recording; of a recording with several segments, the last one."""
         return {s.recording_id: s for s in self.curated(self.recordings(folder, **options), report)}
 
     def index(
@@ -63,7 +67,7 @@ class Workbench:
         length: int | None = None,
         stride: int | None = None,
     ) -> pl.DataFrame:
-        """The window index, a row a window; length and stride are the source's unless given."""
+        """Return the window index, one row per window; length and stride are the source's unless given."""
         own = self.source.config
         plan, rule = WindowPlan(length or own.length, stride or own.stride), Rule(self.source.rule)
         parts = cut.values() if isinstance(cut, Mapping) else cut
@@ -78,14 +82,14 @@ class Workbench:
     def composed(
         self, windows: pl.DataFrame, config: BenchmarkConfig, own: DatasetConfig | None = None
     ) -> tuple[Composition, pl.DataFrame]:
-        """The composition, and its windows with the class, recording and own unit of each."""
+        """Return the composition, and its windows with class, recording and original unit."""
         labelled = windows.filter(pl.col("class_label").is_not_null())
         result = compose(labelled, config, own or self.source.config)
         about = labelled.select("entry_id", "class_label", "recording_id", own_unit="unit")
         return result, result.windows.join(about, on="entry_id")
 
     def drawn(self, windows: pl.DataFrame, config: BenchmarkConfig) -> tuple[Composition, Counts, Counts]:
-        """The composition, and how many anomalies of each class it has in the corpus and in the queries."""
+        """Return the composition, and the number of anomalies per class in the corpus and in the queries."""
         labelled = windows.filter(pl.col("class_label").is_not_null())
         result = compose(labelled, config, self.source.config)
         faults = labelled.select("entry_id", "class_label").filter(pl.col("class_label") != NORMAL)

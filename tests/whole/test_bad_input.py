@@ -1,5 +1,5 @@
-"""Bad original files, each through the command: one line that names file, row and reason, exit code 1, and what
-was built before stays as it was, byte for byte.
+"""Bad original files, each through the command line: one line that names file, row and reason, exit code 1, and earlier
+results stay byte-for-byte unchanged.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.support import built
 
 @dataclass(frozen=True)
 class Fault:
-    """A way to spoil a dataset's files: ``spoil(folder)`` returns the file it spoilt. ``said``: the reason and the
-    row that the error must name. ``verify``: whether published checksums are checked (they would speak first)."""
+    """A way to damage a dataset's files: ``spoil(folder)`` returns the damaged file. ``parts``: texts that the error
+    must contain. ``verify``: whether published checksums are checked (which would fail first)."""
 
     dataset: str
     spoil: Callable[[Path], Path]
-    said: tuple[str, ...]
+    parts: tuple[str, ...]
     verify: bool = False
 
 
@@ -33,7 +33,7 @@ def first(folder: Path, pattern: str) -> Path:
 
 
 def cut(pattern: str, keep: Callable[[int], int]) -> Callable[[Path], Path]:
-    """Cut the first file that matches to ``keep(size)`` bytes."""
+    """Truncate the first file that matches to ``keep(size)`` bytes."""
 
     def spoil(folder: Path) -> Path:
         file = first(folder, pattern)
@@ -44,7 +44,7 @@ def cut(pattern: str, keep: Callable[[int], int]) -> Callable[[Path], Path]:
 
 
 def beyond_the_end(folder: Path) -> Path:
-    """A beat 1,000,000 samples after the last annotation."""
+    """Add a beat 1,000,000 samples after the last annotation."""
     file = first(folder, "*.atr")
     data = file.read_bytes()
     assert data[-2:] == b"\0\0"
@@ -54,7 +54,7 @@ def beyond_the_end(folder: Path) -> Path:
 
 
 def instance(folder: Path) -> Path:
-    """A Parquet instance of a fault class."""
+    """Return a Parquet instance of a fault class."""
     return next(p for p in sorted(folder.rglob("*.parquet")) if p.parent.name not in ("0",))
 
 
@@ -84,7 +84,7 @@ def code_at(row: int, code: int) -> Callable[[Path], Path]:
 
 
 def cell(line: int, column: int, text: str) -> Callable[[Path], Path]:
-    """``text`` in a cell of the first TSV file, counted from 1."""
+    """Write ``text`` into a cell of the first TSV file; line and column count from 1."""
 
     def spoil(folder: Path) -> Path:
         file = first(folder, "*_TRAIN.tsv")
@@ -135,7 +135,7 @@ FAULTS = {
     "an empty .dat": Fault("mit_bih", cut("*.dat", lambda n: 0), ("sample 0", "truncated")),
     "an .atr past the end": Fault("mit_bih", beyond_the_end, ("annotation ", "points at sample ")),
     "an .atr without an end": Fault("mit_bih", cut("*.atr", lambda n: n - 2), ("byte ", "no end mark")),
-    "a header that is none": Fault("mit_bih", text_over("*.hea"), ("line ",)),
+    "an invalid header": Fault("mit_bih", text_over("*.hea"), ("line ",)),
     "a wrong checksum": Fault("mit_bih", flipped, ("wrong checksum", "published", "fetch it again"), verify=True),
     "a changed sample": Fault("mit_bih", flipped, ("do not add up to the header's checksum",)),
     "Parquet without a channel": Fault("petrobras_3w", without_column("P-TPT"), ("P-TPT",)),
@@ -154,7 +154,7 @@ FAULTS = {
 
 @pytest.fixture(scope="module")
 def earlier(lite: built.Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data root with an earlier release, which no bad input may touch."""
+    """A data root with an earlier release, which bad input must leave unchanged."""
     return lite.copy(tmp_path_factory.mktemp("earlier") / "data", "lanes", "release", "published", "leaderboard")
 
 
@@ -173,17 +173,17 @@ def test_bad_input_is_one_line_with_file_row_and_reason(name: str, mirror: Path,
     ran = built.readbench(*words)
     assert ran.code == 1
     assert ran.out == ""
-    where = file.parent if fault.verify else file  # no miniature has a published checksum: the first file speaks
+    where = file.parent if fault.verify else file  # no miniature has a published checksum: the first file is named
     assert ran.error.startswith(f"readbench: {where}")
-    for said in fault.said:
-        assert said in ran.error
+    for part in fault.parts:
+        assert part in ran.error
     assert "unexpected" not in ran.error
     assert {part: built.tree(earlier / part) for part in before} == before
     assert built.leftovers(earlier) == []
 
 
-def test_after_bad_input_the_earlier_lanes_still_make_the_same_release(earlier: Path, mirror: Path) -> None:
-    """Several bad builds in a row: what an earlier release was made of is still there."""
+def test_after_bad_input_the_earlier_lanes_still_give_the_same_release(earlier: Path, mirror: Path) -> None:
+    """Several consecutive bad builds leave the results that an earlier release was built from."""
     for number in range(3):
         cell(4 + number, 7, "x")(mirror / "ctsr")
         words = ["--mirror", mirror, "--dataset", "ctsr", "--profile", "lite"]
@@ -194,7 +194,7 @@ def test_after_bad_input_the_earlier_lanes_still_make_the_same_release(earlier: 
 
 
 @pytest.mark.parametrize("kind", ["empty", "absent", "only other files"])
-def test_a_dataset_folder_with_nothing_in_it_is_no_data(kind: str, mirror: Path, tmp_path: Path) -> None:
+def test_a_dataset_folder_without_original_files_is_no_data(kind: str, mirror: Path, tmp_path: Path) -> None:
     folder = mirror / "mit_bih"
     shutil.rmtree(folder)
     if kind != "absent":
@@ -209,7 +209,7 @@ def test_a_dataset_folder_with_nothing_in_it_is_no_data(kind: str, mirror: Path,
     ran = built.readbench("build", "--data", tmp_path / "data", "--mirror", mirror, "--dataset", "mit_bih")
     assert ran.code == 1
     assert ran.error == (
-        f"readbench: none of the datasets asked for has data (mit_bih: {reason}): "
-        "`readbench sources` says how to get them"
+        f"readbench: none of the selected datasets has data (mit_bih: {reason}): "
+        "`readbench sources` shows how to get them"
     )
     assert not (tmp_path / "data" / "release").exists()

@@ -1,4 +1,4 @@
-"""The same inputs give the same bytes; the seed changes what is drawn and nothing else; nothing gives a class away."""
+"""The same inputs give the same bytes; the seed changes only which windows are selected; nothing reveals a class."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -23,8 +22,8 @@ from tests.support import built
 SETS = ("queries", "corpus-anomalies", "corpus-normals-10", "corpus-normals-20")
 
 
-def test_two_builds_in_different_data_roots_are_the_same_byte_for_byte(lite: built.Built, tmp_path: Path) -> None:
-    """The other build: another process, hash seed, time zone, language, file mask and way through the code."""
+def test_two_builds_in_different_data_roots_are_byte_for_byte_identical(lite: built.Built, tmp_path: Path) -> None:
+    """The second build has another process, hash seed, time zone, language, file mask and order of lanes."""
     script = (
         "import os, sys; os.umask(0o077)\n"
         f"sys.path.insert(0, {str(built.REPO)!r})\n"
@@ -41,83 +40,83 @@ def test_two_builds_in_different_data_roots_are_the_same_byte_for_byte(lite: bui
     assert (compared.returncode, compared.stdout) == (0, b"")
 
 
-def test_the_seed_alone_changes_what_is_drawn_and_not_one_label(lite: built.Built, tmp_path: Path) -> None:
+def test_the_seed_changes_which_windows_are_selected_and_no_label(lite: built.Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data")
-    seeded = replace(LITE, seed=7)
+    seeded = LITE.model_copy(update={"seed": 7})
     for name in built.THREE:
         made = built.lane(name, data, config=seeded)
-        reused = {s: getattr(stages, s)(made)["reused"] for s in stages.STAGES}
+        reused = {s: getattr(stages, s)(made).reused for s in stages.STAGES}
         assert reused == {"raw": True, "recordings": True, "windows": True, "benchmark": False}
         record = made.stage("benchmark").current()
         assert record is not None
-        place = data / made.stage("benchmark").place(record["key"])
+        place = data / made.stage("benchmark").place(record.key)
         before = pl.read_parquet(lite.release / "audit" / f"{name}.parquet").sort("entry_id")
         after = pl.read_parquet(place / "audit.parquet").sort("entry_id")
-        drawing = {"outcome", "reason", "side", "pollution", "draw_rank"}
-        kept = [c for c in before.columns if c not in drawing]
-        assert after.select(kept).equals(before.select(kept), null_equal=True)
+        selection = {"outcome", "reason", "side", "pollution", "draw_rank"}
+        others = [c for c in before.columns if c not in selection]
+        assert after.select(others).equals(before.select(others), null_equal=True)
         for outcome in ("query", "corpus"):
             sets = [set(f.filter(pl.col("outcome") == outcome)["entry_id"]) for f in (before, after)]
             if name != "ctsr" or outcome == "query":
                 assert sets[0] != sets[1], f"{name}: the seed changes no {outcome}"
 
 
-def test_an_unchanged_lane_does_no_work(lite: built.Built, tmp_path: Path) -> None:
+def test_an_unchanged_lane_is_reused(lite: built.Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data")
     files = {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (data / "lanes").rglob("*") if p.is_file()}
     assert len(files) > 30
     for name in built.THREE:
         made = built.lane(name, data)
-        assert [getattr(stages, s)(made)["reused"] for s in stages.STAGES] == [True] * 4
+        assert [getattr(stages, s)(made).reused for s in stages.STAGES] == [True] * 4
     assert {p: (p.stat().st_mtime_ns, p.stat().st_ino) for p in (data / "lanes").rglob("*") if p.is_file()} == files
 
 
 @pytest.mark.parametrize(
-    ("setting", "redone"),
+    ("setting", "rebuilt"),
     [
         ({"corpus_cap": 60}, ["benchmark"]),
         ({"normal_purity": 0.5}, ["windows", "benchmark"]),
         ({"datasets": {"mit_bih": {"stride": 128}}}, ["windows", "benchmark"]),
-        ({"datasets": {"ctsr": {"stride": 128}}}, ["benchmark"]),
+        ({"datasets": {"hai": {"stride": 128}}}, ["benchmark"]),
     ],
     ids=["cap", "rule", "own stride", "stride of another"],
 )
-def test_a_changed_setting_redoes_what_depends_on_it(
-    lite: built.Built, tmp_path: Path, setting: dict[str, object], redone: list[str]
+def test_a_changed_setting_rebuilds_only_the_stages_that_use_it(
+    lite: built.Built, tmp_path: Path, setting: dict[str, object], rebuilt: list[str]
 ) -> None:
     data = lite.copy(tmp_path / "data")
-    made = built.lane("mit_bih", data, config=replace(LITE, **setting))  # type: ignore[arg-type]
-    wanted = [] if "ctsr" in str(setting) else redone
-    assert [s for s in stages.STAGES if not getattr(stages, s)(made)["reused"]] == wanted
+    made = built.lane("mit_bih", data, config=LITE.model_copy(update=setting))
+    wanted = [] if "hai" in str(setting) else rebuilt
+    assert [s for s in stages.STAGES if not getattr(stages, s)(made).reused] == wanted
 
 
-def test_a_changed_original_file_redoes_its_lane_only(lite: built.Built, tmp_path: Path) -> None:
+def test_a_changed_original_file_rebuilds_only_its_lane(lite: built.Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data")
     changed = next((data / "cache" / "miniatures" / "ctsr").rglob("*_TRAIN.tsv"))
     lines = changed.read_text().splitlines()
     changed.write_text("\n".join([*lines[1:], lines[0]]) + "\n")
-    assert not any(getattr(stages, s)(built.lane("ctsr", data))["reused"] for s in stages.STAGES)
-    assert all(getattr(stages, s)(built.lane("mit_bih", data))["reused"] for s in stages.STAGES)
+    assert not any(getattr(stages, s)(built.lane("ctsr", data)).reused for s in stages.STAGES)
+    assert all(getattr(stages, s)(built.lane("mit_bih", data)).reused for s in stages.STAGES)
 
 
-def neighbours_alike(labels: Sequence[str]) -> int:
+def equal_neighbours(labels: Sequence[str]) -> int:
     return sum(a == b for a, b in zip(labels, labels[1:], strict=False))
 
 
 def chance_of(labels: Sequence[str], trials: int = 2000) -> float:
-    """How often a shuffled sequence has its classes at least as far from independent, either way."""
-    dice = random.Random(1)
-    seen, mixed = neighbours_alike(labels), list(labels)
+    """Return the two-sided permutation p-value of the number of equal neighbours in a sequence."""
+    generator = random.Random(1)
+    observed, mixed = equal_neighbours(labels), list(labels)
     counts = []
     for _ in range(trials):
-        dice.shuffle(mixed)
-        counts.append(neighbours_alike(mixed))
+        generator.shuffle(mixed)
+        counts.append(equal_neighbours(mixed))
     middle = sum(counts) / trials
-    return (1 + sum(abs(c - middle) >= abs(seen - middle) for c in counts)) / (trials + 1)
+    return (1 + sum(abs(c - middle) >= abs(observed - middle) for c in counts)) / (trials + 1)
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_neither_the_order_of_rows_nor_the_entry_id_gives_a_class_away(lite: built.Built, name: str) -> None:
+def test_neither_the_order_of_rows_nor_the_entry_id_reveals_a_class(lite: built.Built, name: str) -> None:
     for file in SETS:
         path = lite.release / "data" / name / f"{file}.parquet"
         if not path.exists():
@@ -127,7 +126,7 @@ def test_neither_the_order_of_rows_nor_the_entry_id_gives_a_class_away(lite: bui
         labels = rows["class_label"].to_list()
         if len(set(labels)) > 1:
             assert chance_of(labels) > 0.001, f"{path.name}: the class sequence is not that of a shuffle"
-            assert chance_of(sorted(labels)) < 0.001, "the test would see rows sorted by class"
+            assert chance_of(sorted(labels)) < 0.001, "the test would detect rows sorted by class"
     drawn = pl.concat(
         [pl.read_parquet(p, columns=["entry_id", "label"]) for p in (lite.release / "data" / name).glob("*.parquet")]
     ).sort("entry_id")
@@ -136,8 +135,8 @@ def test_neither_the_order_of_rows_nor_the_entry_id_gives_a_class_away(lite: bui
         assert chance_of(labels) > 0.001, "normal and anomaly"
 
 
-def told(values: Sequence[str], labels: Sequence[str]) -> float:
-    """Bits about the class that a value tells."""
+def information(values: Sequence[str], labels: Sequence[str]) -> float:
+    """Return the mutual information of values and classes in bits."""
 
     def entropy(counts: Counter[str]) -> float:
         total = sum(counts.values())
@@ -150,25 +149,25 @@ def told(values: Sequence[str], labels: Sequence[str]) -> float:
     return entropy(Counter(labels)) - inside
 
 
-def tells_more_than_chance(values: Sequence[str], labels: Sequence[str], trials: int = 500) -> bool:
-    dice, mixed = random.Random(2), list(labels)
-    seen, best = told(values, labels), 0.0
+def reveals_more_than_chance(values: Sequence[str], labels: Sequence[str], trials: int = 500) -> bool:
+    generator, mixed = random.Random(2), list(labels)
+    observed, best = information(values, labels), 0.0
     for _ in range(trials):
-        dice.shuffle(mixed)
-        best = max(best, told(values, mixed))
-    return seen > best + 1e-9
+        generator.shuffle(mixed)
+        best = max(best, information(values, mixed))
+    return observed > best + 1e-9
 
 
 @pytest.mark.parametrize("name", built.THREE)
-def test_extras_and_channels_of_a_dataset_do_not_tell_the_class(lite: built.Built, name: str) -> None:
+def test_extras_do_not_reveal_the_class(lite: built.Built, name: str) -> None:
     paths = sorted((lite.release / "data" / name).glob("*.parquet"))
     rows = pl.concat([pl.read_parquet(p, columns=["extras", "class_label"]) for p in paths])
     labels = rows["class_label"].to_list()
     extras = [json.loads(x) for x in rows["extras"]]
     for key in sorted({k for e in extras for k in e}):
         values = [json.dumps(e.get(key)) for e in extras]
-        assert not tells_more_than_chance(values, labels), f"extras[{key!r}] tells the class"
-    assert tells_more_than_chance([x[:6] for x in labels], labels), "the test would see it"
+        assert not reveals_more_than_chance(values, labels), f"extras[{key!r}] reveals the class"
+    assert reveals_more_than_chance([x[:6] for x in labels], labels), "the test would detect it"
     for word in ("recording", "source_file", "votes", "unit", ".parquet", ".tsv", ".dat"):
         assert not rows["extras"].str.contains(word, literal=True).any()
 

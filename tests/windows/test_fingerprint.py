@@ -1,4 +1,4 @@
-"""Hashes and sketches: equal where they must be, different where they must be, stable where it is promised."""
+"""Hashes and sketches are equal, different or similar where they must be."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ CHANNELS = ("pressure", "flow")
 
 
 def prints(values: np.ndarray, channels: tuple[str, ...] = CHANNELS) -> Fingerprints:
-    """Of one window: the whole array."""
+    """The fingerprint of the whole array as one window."""
     return fingerprint(values.astype(np.float32), channels, np.array([0]), np.array([len(values)]))
 
 
 def waves(steps: int = 256, shift: float = 0.0, seed: int = 3) -> np.ndarray:
-    """Two channels of a few slow waves, as most processes have, with a little noise."""
+    """Two channels of a few slow waves with little noise, as in most processes."""
     rng = np.random.default_rng(seed)
     t = np.arange(steps)[:, None, None] + shift
     period, phase = rng.uniform(20, 120, (1, 2, 4)), rng.uniform(0, 6, (1, 2, 4))
@@ -97,7 +97,7 @@ def test_sketches_of_unrelated_windows_differ() -> None:
     assert max(unrelated) < 0.95
 
 
-def test_a_channel_weighs_the_same_wherever_it_stands() -> None:
+def test_a_channel_has_the_same_weights_at_every_position() -> None:
     values = waves()
     assert similarity(prints(values), prints(values[:, ::-1], CHANNELS[::-1])) == pytest.approx(1, abs=1e-5)
 

@@ -1,4 +1,4 @@
-"""The index row of a window: every column by hand."""
+"""The index row of a window: every column checked by hand."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from readbench_data.entry import NORMAL, entry_id
 from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windows.fingerprint import fingerprint
-from readbench_data.windows.index import CROSSES_UNITS, INDEX_SCHEMA, index_rows, index_table
+from readbench_data.windows.index import INDEX_SCHEMA, index_rows, index_table
 from readbench_data.windows.labeling import LabelMap, Rule
+from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.windowing import WindowPlan
 
 NAN = np.nan
@@ -60,7 +63,7 @@ def test_every_column_of_dense_windows() -> None:
         "context_start": 40,
         "context_stop": 44,
         "time_start": "0s",
-        "time_stop": "1.5s",
+        "time_stop": "2s",
         "rule": "majority",
         "votes": [{"code": "0", "class_label": NORMAL, "count": 4}],
         "majority_share": 1.0,
@@ -89,7 +92,7 @@ def test_every_column_of_dense_windows() -> None:
     assert (hidden["class_label"], hidden["reason"], hidden["content_hash"]) == (None, "unlabelled", "")
 
 
-def test_fingerprints_stand_beside_the_window_they_belong_to() -> None:
+def test_fingerprints_are_in_the_row_of_their_window() -> None:
     evidence = Evidence.dense(np.array([0, 0, 0, 0, 0, 0, NULL_CODE, 0, 0, 0, 0, 0]))
     found = rows(recording(evidence), WindowPlan(3), Rule("majority"))
     assert [r["reason"] for r in found] == [None, None, "unlabelled", None]
@@ -112,7 +115,7 @@ def test_a_filled_window_names_the_rows_it_was_filled_from() -> None:
     assert (alone["context_start"], alone["context_stop"]) == (100, 102)
 
 
-def test_positions_that_the_reader_gives_are_kept() -> None:
+def test_positions_that_the_reader_gives_are_used() -> None:
     positions = np.arange(12) * 10
     (row,) = rows(
         recording(Evidence.native("1", 12), rows=positions, row_stops=positions + 5), WindowPlan(None), Rule("native")
@@ -135,7 +138,7 @@ def test_a_window_that_crosses_units_is_dropped() -> None:
     found = rows(recording(Evidence.dense(np.zeros(12, int)), unit=units), WindowPlan(4), Rule("majority"))
     assert [(r["unit"], r["class_label"], r["reason"]) for r in found] == [
         ("a", NORMAL, None),
-        ("a", None, CROSSES_UNITS),
+        ("a", None, Reason.CROSSES_UNITS),
         ("b", NORMAL, None),
     ]
     touching = rows(
@@ -163,7 +166,7 @@ def test_a_recording_shorter_than_a_window_has_no_row() -> None:
 
 
 def test_segments_of_all_kinds_in_one_table_are_the_tables_of_each() -> None:
-    """Units, votes and events are numbered anew in a joint table."""
+    """Units, votes and events are renumbered in a joint table."""
     leak = Evidence.events([Event("1", 2, 7, "e1", "p", ("p", "t")), Event("101", 9, 11, "")])
     made = [
         recording(leak, unit=UnitSpans((0, 6), ("u1", "u2"))),
@@ -181,6 +184,42 @@ def test_segments_of_all_kinds_in_one_table_are_the_tables_of_each() -> None:
     assert together.equals(pa.concat_tables([index_table([part]) for part in parts]).combine_chunks())
     assert set(together["unit"].to_pylist()) == {"u1", "u2", "w2", "w1"}
     assert set(together["event_id"].to_pylist()) == {"e1", None}
+
+
+clocks = st.builds(
+    Clock,
+    st.one_of(st.floats(-1e6, 1e6), st.integers(0, 2 * 10**9).map(lambda s: np.datetime64(s, "s"))),
+    st.sampled_from([1 / 360, 0.1, 1 / 3, 0.5, 1.0, 180.0]),
+)
+
+
+@given(clocks, st.integers(1, 5), st.integers(1, 3), st.booleans())
+def test_a_window_stops_when_the_window_that_starts_at_its_stop_starts(
+    clock: Clock, length: int, parts: int, irregular: bool
+) -> None:
+    """Also for irregular times, as long as there is a next step."""
+    if irregular:
+        clock = Clock(times=np.cumsum(np.arange(12) % 4 + 0.25))
+    stride = max(1, length // parts)
+    found = rows(recording(Evidence.native("1", 12), clock=clock), WindowPlan(length, stride), Rule("native"))
+    starts = {row["start"]: row["time_start"] for row in found}
+    assert [r["time_stop"] for r in found if r["stop"] in starts] == [
+        starts[r["stop"]] for r in found if r["stop"] in starts
+    ]
+    assert all(r["time_stop"] != r["time_start"] for r in found)
+
+
+def test_a_segment_that_a_dropped_row_ends_stops_at_the_time_of_that_row() -> None:
+    values = RAMP.copy()
+    values[4, 0] = NAN
+    clock = Clock(times=np.arange(12) * 2.0)
+    found = rows(
+        recording(Evidence.dense(np.zeros(12, int)), values, clock=clock),
+        WindowPlan(4),
+        Rule("majority"),
+        Curation("drop_rows"),
+    )
+    assert [(r["time_start"], r["time_stop"]) for r in found] == [("0s", "8s"), ("10s", "18s")]
 
 
 def test_a_code_outside_the_vocabulary_stops_the_index() -> None:

@@ -1,4 +1,4 @@
-"""The rules, by hand and against a loop over every timestep."""
+"""The rules, checked by hand and against a loop over every timestep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 
 from readbench_data.entry import NORMAL
 from readbench_data.recordings.recording import BACKGROUND, NULL_CODE, Event, Evidence
-from readbench_data.windows.labeling import AMBIGUOUS, MIXED, UNLABELLED, LabelMap, Rule, apply_rule, count_votes
+from readbench_data.windows.labeling import LabelMap, Rule, apply_rule, count_votes
+from readbench_data.windows.outcomes import Reason
+
+AMBIGUOUS, MIXED, UNLABELLED = Reason.AMBIGUOUS, Reason.MIXED, Reason.UNLABELLED
 
 MAJORITY = Rule("majority")
 CLASSES = LabelMap({"0": NORMAL, "1": "leak", "101": "leak", "2": "clog"})
@@ -39,7 +42,7 @@ def outcomes(
 
 
 def verdicts(codes: list[int], **rule: float) -> list[str | None]:
-    """Label or reason of every whole window of four steps."""
+    """Label or reason of every complete window of four steps."""
     windows = [(i, i + 4) for i in range(0, len(codes) - 3, 4)]
     found = outcomes(Evidence.dense(np.array(codes)), windows, CLASSES, Rule("majority", **rule))
     return [o.label or o.reason for o in found]
@@ -131,7 +134,7 @@ def test_where_events_overlap_the_later_start_has_the_step() -> None:
 
 
 def test_an_event_wholly_covered_by_a_later_one_still_has_a_class() -> None:
-    """Painted over, it has no vote; the short-fault rule and the naming of events still meet it."""
+    """Entirely covered, it has no vote, but the short-fault rule and the naming of events still use its class."""
     evidence = Evidence.events([Event("1", 2, 4, "a"), Event("2", 2, 6, "b")])
     found = outcomes(evidence, [(0, 5), (0, 16)], FAULTS, Rule("short_fault"))
     assert [(o.label, o.event) for o in found] == [("clog", 1), ("clog", 1)]
@@ -240,7 +243,7 @@ def test_votes_against_a_loop_over_timesteps(evidence: Evidence, bounds: list[tu
 
 @given(events, windows)
 def test_a_section_of_the_evidence_labels_its_windows_alike(evidence: Evidence, bounds: list[tuple[int, int]]) -> None:
-    """A dropped row breaks a recording in two; the windows of a piece keep their class and their coverage."""
+    """A dropped row splits a recording in two; the windows of each part keep their class and their coverage."""
     cut = bounds[len(bounds) // 2][0]
     rest = [(a, b) for a, b in bounds if a >= cut]
     whole = outcomes(evidence, rest, FAULTS, Rule("short_fault"))

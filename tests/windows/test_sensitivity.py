@@ -1,4 +1,4 @@
-"""The sweep counts the windows whose class changes, on evidence whose windows can be counted by hand."""
+"""The sweep counts the windows whose class changes, on evidence small enough to count by hand."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import Event, Evidence, Recording, UnitSpans
-from readbench_data.recordings.shards import SegmentWriter, iter_evidence, iter_segments
+from readbench_data.recordings.shards import SegmentWriter
 from readbench_data.windows.labeling import LabelMap, Rule
 from readbench_data.windows.sensitivity import CHANGES, Variant, sweep
 
@@ -78,18 +78,13 @@ def test_a_window_across_two_units_has_no_class() -> None:
     assert changes(found["length 5 (half)"]) == {"dropped to class": 1}
 
 
+def test_units_that_meet_under_one_name_are_not_crossed() -> None:
+    """As in the index: a unit is known by its name, not by where its spans meet."""
+    dense = Evidence.dense(np.zeros(20, int), {0: "normal"})
+    spans = UnitSpans((0, 8), ("a", "a"))
+    found = {v.setting: v for v in sweep(shard(dense, 20, spans), LABELS, Rule("majority"), 10, None)}
+    assert all(variant.changed == 0 for variant in found.values())
+
+
 def test_windows_of_the_source_have_nothing_to_vary() -> None:
     assert swept(Evidence.native("f", 12), 12, Rule("native"), None, None) == {}
-
-
-def test_evidence_is_read_without_values() -> None:
-    stream = shard(Evidence.events([Event("f", 3, 9, "1", "a", ("a",))]), 30, UnitSpans((0, 8), ("a", "b")))
-    whole = next(iter_segments(stream))
-    light = next(iter_evidence(stream))
-    assert (light.evidence, light.unit, light.steps, light.channels) == (
-        whole.evidence,
-        whole.unit,
-        whole.steps,
-        whole.channels,
-    )
-    assert light.values.strides == (0, 0), "no memory for values"

@@ -1,4 +1,4 @@
-"""Votes added up by class against a plain loop, and when they give a class."""
+"""Votes summed by class, checked against a plain loop, and whether they decide for a class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def frame(*rows: dict[str, Any]) -> pl.DataFrame:
 
 
 def votes(**counts: int) -> list[dict[str, Any]]:
-    """``a0=3`` gives code a0 of class a three votes; ``Normal0`` Normal."""
+    """``a0=3`` is three votes for code a0 of class a; ``Normal0`` is of class Normal."""
     return [{"code": code, "class_label": code.rstrip("0123456789"), "count": n} for code, n in counts.items()]
 
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readbench_data.recordings.curation import Curation, Segment, curate
+from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import Evidence, Recording
+from readbench_data.recordings.segment import Segment
 from readbench_data.windows.windowing import WindowPlan
 
 

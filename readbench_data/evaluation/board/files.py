@@ -18,16 +18,6 @@ def board_files(board: Leaderboard) -> dict[str, bytes]:
     return {kind: text.encode() for kind, text in texts.items()} | {"parquet": table.getvalue()}
 
 
-def write_board(board: Leaderboard, folder: Path) -> list[Path]:
-    """:func:`board_files` as ``leaderboard.<ending>`` in ``folder``; their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for kind, content in board_files(board).items():
-        paths.append(folder / f"leaderboard.{kind}")
-        replace(paths[-1], content)
-    return paths
-
-
 def replace(path: Path, content: bytes) -> None:
     """Write a file so that its name never holds a half-written one."""
     temporary = path.with_name(f".{path.name}.tmp")

@@ -1,15 +1,16 @@
-"""The leaderboard: what is stored for a release, as one table. Its forms: ``board_text``, ``page``, ``board_files``."""
+"""The leaderboard: what is stored for a release, as one table. Its forms: ``text``, ``page``, ``files``."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from readbench_data.evaluation.run.results import EvaluationResult, gather
-from readbench_data.evaluation.run.results_store import Store
+from readbench_data.dataset.files import OriginKind
+from readbench_data.evaluation.run.results import EvaluationResult, Row, gather
+from readbench_data.evaluation.run.results_store import ResultsStore, UnitStatus
 from readbench_data.evaluation.task.release_data import LEVELS, Release
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Leaderboard:
                 pl.col("value").mean().alias("value"),
                 pl.col("family").first(),
                 pl.col("supervision").first(),
-                pl.col("status").sort_by(pl.col("status") == "ok").first(),
+                pl.col("status").sort_by(pl.col("status") == UnitStatus.OK).first(),
                 pl.col("reason").drop_nulls().first(),
                 pl.col("origin").first(),
                 pl.col("partial").first(),
@@ -74,7 +75,7 @@ class Leaderboard:
                 pl.col("threads").max(),
                 pl.col("harness").drop_nulls().first(),
             )
-            .with_columns(pl.when(pl.col("status") == "ok").then(pl.col("value")).alias("value"))
+            .with_columns(pl.when(pl.col("status") == UnitStatus.OK).then(pl.col("value")).alias("value"))
         )
 
     def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
@@ -110,9 +111,9 @@ class Leaderboard:
         rows = self.result.rows.group_by("dataset", maintain_order=True).agg(
             pl.col("origin").first(),
             pl.col("partial").first(),
-            (pl.col("status") == "no_data").all().alias("no_data"),
+            (pl.col("status") == UnitStatus.NO_DATA).all().alias("no_data"),
             pl.col("same_at_all_levels").fill_null(False).any(),
-            pl.col("reason").filter(pl.col("status") == "no_data").first(),
+            pl.col("reason").filter(pl.col("status") == UnitStatus.NO_DATA).first(),
         )
         for name, origin, partial, no_data, same, reason in rows.iter_rows():
             said = [f"no data: {reason}"] if no_data else [str(origin)]
@@ -121,15 +122,38 @@ class Leaderboard:
             marks[str(name)] = ", ".join(said)
         return marks
 
+    def without_data(self) -> dict[str, str]:
+        """The datasets that have no data, each with the reason."""
+        gone = self.result.rows.group_by("dataset", maintain_order=True).agg(
+            (pl.col("status") == "no_data").all().alias("no_data"), pl.col("reason").drop_nulls().first()
+        )
+        return {name: str(reason) for name, no_data, reason in gone.iter_rows() if no_data}
+
+    @property
+    def with_data(self) -> tuple[str, ...]:
+        """The datasets that tables show: those with data, in the order of the release."""
+        gone = self.without_data()
+        return tuple(name for name in self.datasets if name not in gone)
+
+    def data_rows(self) -> list[tuple[str, str]]:
+        """What a reader must know of the data: each dataset with data and its mark, then under ``no data`` the others,
+        one row per reason."""
+        marks = self.marks()
+        rows = [(name, marks.get(name, "not evaluated")) for name in self.with_data]
+        reasons: dict[str, list[str]] = {}
+        for name, reason in self.without_data().items():
+            reasons.setdefault(reason.replace("not_selected", "not selected"), []).append(name)
+        return rows + [("no data", f"{', '.join(names)} ({reason})") for reason, names in reasons.items()]
+
     @property
     def banner(self) -> str | None:
         """What must stand above the numbers, if anything must."""
-        used = self.result.rows.filter(pl.col("status") == "ok")
-        return MINIATURE_BANNER if (used["origin"] == "miniature").any() else None
+        used = self.result.rows.filter(pl.col("status") == UnitStatus.OK)
+        return MINIATURE_BANNER if (used["origin"] == OriginKind.MINIATURE).any() else None
 
     def failures(self) -> list[str]:
         """One line a failed unit."""
-        failed = self.result.rows.filter(pl.col("status") == "failed")
+        failed = self.result.rows.filter(pl.col("status") == UnitStatus.FAILED)
         units = failed.unique(["method", "dataset", "rho", "random_state"], maintain_order=True)
         return [f"{r['method']} on {r['dataset']} at {r['rho']} %: {r['reason']}" for r in units.iter_rows(named=True)]
 
@@ -147,14 +171,14 @@ class Leaderboard:
 
 def leaderboard(release: Path, out: Path) -> Leaderboard:
     """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
-    opened, store = Release(release), Store(out)
-    found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.status == "ok"}
+    opened, store = Release(release), ResultsStore(out)
+    found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.has_data}
     others = {name: other for name, other in found.items() if other is not None}
     otherwise = gather(opened, store, list(others), alignments=others) if others else None
     return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, store), otherwise)
 
 
-def shown_name(row: dict[str, Any]) -> str:
+def shown_name(row: Row) -> str:
     """A method's name, with how it was run where that is less than a submission's strict run in a jail."""
     usual = row["harness"] in (None, "strict, isolated")
     return str(row["method"]) if usual else f"{row['method']} ({row['harness']})"

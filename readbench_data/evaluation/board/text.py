@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator, Sequence
+
 from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_name
 from readbench_data.evaluation.task.release_data import LEVELS
+
+WIDTH = 110
+"""Most characters of a line; a table with more columns continues below itself."""
 
 
 def to_text(board: Leaderboard) -> str:
@@ -11,7 +17,7 @@ def to_text(board: Leaderboard) -> str:
     macro = board.macro()
     if macro.is_empty():
         return f"release {board.version}: no results are stored; run `readbench evaluate` first\n"
-    total = len(board.datasets)
+    total = len(board.with_data)
     lines = [f"*** {board.banner} ***", ""] if board.banner else []
     lines += [f"release {board.version}: NDCG@10, mean over queries, then over datasets", ""]
     head = ["method", "supervision", "0 %", "10 %", "20 %", "datasets"]
@@ -25,16 +31,16 @@ def to_text(board: Leaderboard) -> str:
     lines += _table(head, body)
     lines += ["* without datasets whose corpus is the same at all levels"] if varying else []
     cells = {(m, d, r): v for m, d, r, v in board.cells().select("method", "dataset", "rho", "value").iter_rows()}
-    short = _short_names(board.datasets)
     for rho in LEVELS:
         lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
-        lines += _table(
-            ["method", *short],
-            [[m, *(_number(cells.get((m, d, rho))) for d in board.datasets)] for m in macro["method"]],
-        )
+        for part in _parts(board.with_data, max(len(m) for m in macro["method"])):
+            rows = [[m, *(_number(cells.get((m, d, rho))) for d in part)] for m in macro["method"]]
+            lines += _table(["method", *part], rows)
+    about = board.data_rows()
+    width = max(len(name) for name, _ in about)
     lines += ["", "data"]
-    marks = board.marks()
-    lines += [f"  {s:8}{d:20}{marks.get(d, 'not evaluated')}" for s, d in zip(short, board.datasets, strict=True)]
+    for name, mark in about:
+        lines += textwrap.wrap(f"  {name:{width}}  {mark}", WIDTH, subsequent_indent=" " * (width + 4))
     failures = board.failures()
     lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
     return "\n".join(lines) + "\n"
@@ -51,10 +57,10 @@ def to_markdown(board: Leaderboard) -> str:
         numbers = [_number(row[f"rho{v}"]) for v in LEVELS]
         star = [_number(row[v]) for v in varying]
         name = shown_name(row).replace("|", "\\|")
-        cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(board.datasets)}", *star]
+        cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(board.with_data)}", *star]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
-    lines += [f"- {d}: {mark}" for d, mark in board.marks().items()]
+    lines += [f"- {name}: {mark}" for name, mark in board.data_rows()]
     return "\n".join(lines) + "\n"
 
 
@@ -62,10 +68,17 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _short_names(names: tuple[str, ...]) -> list[str]:
-    """At most seven characters each, all different."""
-    cut = [n[:7] for n in names]
-    return [c if cut.count(c) == 1 else f"{c[:5]}{i:02d}" for i, c in enumerate(cut)]
+def _parts(names: Sequence[str], first: int) -> Iterator[list[str]]:
+    """The names in parts, each the columns of a table that is at most ``WIDTH`` wide with a first column ``first``
+    wide."""
+    part: list[str] = []
+    for name in names:
+        if part and first + sum(len(n) + 2 for n in [*part, name]) > WIDTH:
+            yield part
+            part = []
+        part.append(name)
+    if part:
+        yield part
 
 
 def _table(head: list[str], body: list[list[str]]) -> list[str]:

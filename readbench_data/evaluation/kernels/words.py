@@ -222,8 +222,3 @@ def numerosity_reduced(codes: np.ndarray) -> np.ndarray:
     reduced = codes.copy()
     reduced[:, 1:][codes[:, 1:] == codes[:, :-1]] = DROPPED
     return reduced
-
-
-def letters_of(code: int, word: int, alphabet: int) -> list[int]:
-    """The letters of a code, first letter first."""
-    return [int(code) // alphabet ** (word - 1 - i) % alphabet for i in range(word)]

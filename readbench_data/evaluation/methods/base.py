@@ -9,20 +9,25 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 
 from readbench_data.evaluation.task.task import View
 from readbench_data.store.code_version import code_version
+from readbench_data.store.records import JsonObject
 
-LABEL_FREE = "none"
-NORMALS = "normals"
-NEIGHBOUR_LABELS = "neighbour-labels"
-SUPERVISED = "supervised"
-SUPERVISIONS = (LABEL_FREE, NORMALS, NEIGHBOUR_LABELS, SUPERVISED)
-"""How much a method is told, weakest first: nothing, which windows are Normal, the classes of a query's
-neighbours, the classes of the whole corpus. READ-Bench names the last two; the first two names are ours."""
+
+class Supervision(StrEnum):
+    """Which labels a method reads, weakest first: none, which windows are Normal, the classes of a query's
+    neighbours, the classes of the whole corpus. READ-Bench names the last two; the first two names are ours."""
+
+    NONE = "none"
+    NORMALS = "normals"
+    NEIGHBOUR_LABELS = "neighbour-labels"
+    SUPERVISED = "supervised"
+
 
 RANDOM_STATES = (0, 1, 2)
 """A stochastic method is run once with each; every run is stored, means are taken when results are gathered."""
@@ -37,7 +42,7 @@ class Method(ABC):
     """
 
     family: ClassVar[str] = "other"
-    supervision: ClassVar[str] = LABEL_FREE
+    supervision: ClassVar[Supervision] = Supervision.NONE
     stochastic: ClassVar[bool] = False
     remote: ClassVar[bool] = False
     """Asks a server: nothing to compile, so it is not warmed up with questions nobody wants answered."""
@@ -64,9 +69,9 @@ class Method(ABC):
                 if isinstance(value, Method):
                     yield from value.parts()
 
-    def declared_supervision(self) -> str:
+    def declared_supervision(self) -> Supervision:
         """The strongest supervision of any part."""
-        return max((p.supervision for p in self.parts()), key=SUPERVISIONS.index)
+        return max((p.supervision for p in self.parts()), key=list(Supervision).index)
 
     def is_stochastic(self) -> bool:
         return any(p.stochastic for p in self.parts())
@@ -74,7 +79,7 @@ class Method(ABC):
     def is_remote(self) -> bool:
         return any(p.remote for p in self.parts())
 
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> JsonObject:
         """Everything that, with the code, decides the scores; nested methods become nested records."""
 
         def plain(value: Any) -> Any:

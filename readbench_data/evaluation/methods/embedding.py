@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.evaluation.methods.base import NORMALS, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.task.task import View
 
 
@@ -73,7 +73,7 @@ class NormalResidual(Embedder):
 
     embedder: Embedder
     k: int = 30
-    supervision: ClassVar[str] = NORMALS
+    supervision: ClassVar[Supervision] = Supervision.NORMALS
 
     @property
     def name(self) -> str:

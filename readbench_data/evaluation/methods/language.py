@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.methods.base import NEIGHBOUR_LABELS, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.methods.endpoint import Endpoint
 from readbench_data.evaluation.methods.rerank import Reranker
 from readbench_data.evaluation.task.task import View
@@ -171,7 +171,7 @@ class Direct(Method):
     question which class the window is; items of that class come first."""
 
     family: ClassVar[str] = "language"
-    supervision: ClassVar[str] = NEIGHBOUR_LABELS
+    supervision: ClassVar[Supervision] = Supervision.NEIGHBOUR_LABELS
     remote: ClassVar[bool] = True
 
     @property

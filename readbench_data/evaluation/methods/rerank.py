@@ -18,7 +18,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
-from readbench_data.evaluation.methods.base import NEIGHBOUR_LABELS, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.task.task import View
@@ -41,7 +41,7 @@ class Reranker(Method):
     faults_first: bool = False
     code: ClassVar[str]
     family: ClassVar[str] = "rerank"
-    supervision: ClassVar[str] = NEIGHBOUR_LABELS
+    supervision: ClassVar[Supervision] = Supervision.NEIGHBOUR_LABELS
 
     @property
     def name(self) -> str:
@@ -162,7 +162,7 @@ class PRF(Reranker):
     feedback: int = 10
     beta: float = 0.75
     code: ClassVar[str] = "PRF"
-    supervision: ClassVar[str] = "none"
+    supervision: ClassVar[Supervision] = Supervision.NONE
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
         centroid = vectors.corpus[items[:, : self.feedback]].mean(axis=1)

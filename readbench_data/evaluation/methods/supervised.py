@@ -19,7 +19,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.methods.base import SUPERVISED, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.scoring.measure import available_cores
 from readbench_data.evaluation.task.task import View
 
@@ -40,7 +40,7 @@ class Classifier(Method):
     faults_first: bool = False
 
     family: ClassVar[str] = "supervised"
-    supervision: ClassVar[str] = SUPERVISED
+    supervision: ClassVar[Supervision] = Supervision.SUPERVISED
     stochastic: ClassVar[bool] = True
 
     @abstractmethod

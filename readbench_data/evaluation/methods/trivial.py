@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.methods.base import SUPERVISED, Method
+from readbench_data.evaluation.methods.base import Method, Supervision
 from readbench_data.evaluation.task.task import View
 
 
@@ -36,7 +36,7 @@ class Majority(Method):
     """
 
     family: ClassVar[str] = "trivial"
-    supervision: ClassVar[str] = SUPERVISED
+    supervision: ClassVar[Supervision] = Supervision.SUPERVISED
 
     @property
     def name(self) -> str:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from readbench_data.evaluation.methods.base import RANDOM_STATES, Method
 from readbench_data.evaluation.methods.registry import SHORT_LIST, method
 from readbench_data.evaluation.methods.trivial import Random
 from readbench_data.evaluation.run.results import EvaluationResult, gather
-from readbench_data.evaluation.run.results_store import Store, Unit
+from readbench_data.evaluation.run.results_store import ResultsStore, Unit, UnitFacts, UnitStatus
 from readbench_data.evaluation.run.warm import warm_up
 from readbench_data.evaluation.scoring.measure import Cost, measured, pinned_threads
 from readbench_data.evaluation.task.arrays import ArrayCache
@@ -58,17 +57,17 @@ def evaluate_methods(
     alignment: str | None = None,
 ) -> EvaluationResult:
     """:func:`evaluate` for method objects, also ones of your own."""
-    opened, store = Release(release), Store(out)
+    opened, store = Release(release), ResultsStore(out)
     tell = progress or (lambda line: None)
     chosen = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
     chosen = [_aligned(opened, info, alignment, tell) for info in chosen]
     others = [] if alignment else [o for info in chosen if (o := _otherwise(opened, info)) is not None]
     for info in (*chosen, *others):
-        if info.status == "ok":
+        if info.has_data:
             _evaluate_dataset(opened, info, store, methods, tell)
         else:
             tell(f"{info.name}: no data ({info.reason or info.status})")
-    units = {u.path for m in methods for i in chosen if i.status == "ok" for u in _units(m, i)}
+    units = {u.path for m in methods for i in chosen if i.has_data for u in _units(m, i)}
     ways = {i.name: i.alignment for i in chosen}
     result = gather(opened, store, [i.name for i in chosen], [m.name for m in methods], units, ways)
     result.write(Path(out))
@@ -77,7 +76,7 @@ def evaluate_methods(
 
 def _aligned(release: Release, info: DatasetInfo, alignment: str | None, tell: Progress) -> DatasetInfo:
     """The dataset with the requested alignment; with its own where it cannot have the requested one."""
-    if alignment in (None, info.alignment) or info.status != "ok":
+    if alignment in (None, info.alignment) or not info.has_data:
         return info
     if alignment == POSITION and not release.same_channel_count(info.name):
         tell(f"{info.name}: windows differ in how many channels they have: aligned by {info.alignment}")
@@ -87,7 +86,7 @@ def _aligned(release: Release, info: DatasetInfo, alignment: str | None, tell: P
 
 def _otherwise(release: Release, info: DatasetInfo) -> DatasetInfo | None:
     """The dataset aligned the other way, where that is possible and differs."""
-    other = release.other_alignment(info.name) if info.status == "ok" else None
+    other = release.other_alignment(info.name) if info.has_data else None
     return None if other is None else replace(info, alignment=other)
 
 
@@ -103,7 +102,7 @@ def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
 
 
 def _evaluate_dataset(
-    release: Release, info: DatasetInfo, store: Store, methods: Sequence[Method], tell: Progress
+    release: Release, info: DatasetInfo, store: ResultsStore, methods: Sequence[Method], tell: Progress
 ) -> None:
     todo = [(m, u) for m in methods for u in _units(m, info) if not _done(store, u)]
     todo.sort(key=lambda pair: pair[1].rho)  # what methods share at a level is kept for one level at a time
@@ -113,9 +112,9 @@ def _evaluate_dataset(
     task = Task.load(release, info.name, ArrayCache(store.shared), info.alignment)
     for scorer, unit in todo:
         facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
-        store.put(unit, {**facts, "origin": info.origin, "partial": info.partial}, ranking, scores)
+        store.put(unit, facts.changed(origin=info.origin, partial=info.partial), ranking, scores)
         state = "" if unit.random_state is None else f", state {unit.random_state}"
-        outcome = f"{facts['wall_s']:.2f} s" if facts["status"] == "ok" else f"FAILED: {facts['reason']}"
+        outcome = f"{facts.wall_s:.2f} s" if facts.status == UnitStatus.OK else f"FAILED: {facts.reason}"
         tell(f"{_shown(info)}: {scorer.name} at {unit.rho} %{state}: {outcome}")
 
 
@@ -123,26 +122,16 @@ def _shown(info: DatasetInfo) -> str:
     return info.name if info.alignment == NAME else f"{info.name} (channels by {info.alignment})"
 
 
-def _done(store: Store, unit: Unit) -> bool:
+def _done(store: ResultsStore, unit: Unit) -> bool:
     record = store.find(unit)
     return record is not None and record.ok
 
 
-def run_unit(
-    scorer: Method, task: Task, rho: int, seed: int
-) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray | None]:
+def run_unit(scorer: Method, task: Task, rho: int, seed: int) -> tuple[UnitFacts, np.ndarray | None, np.ndarray | None]:
     """Facts, ranking and scores of one unit. An exception of the method becomes status ``failed``."""
     view = task.view(rho, seed)
     fit, score = Cost(), Cost()
-    facts: dict[str, Any] = {
-        "status": "ok",
-        "reason": None,
-        "family": scorer.family,
-        "supervision": scorer.declared_supervision(),
-        "expectation": isinstance(scorer, Random),
-        "environment": environment(),
-        "created": datetime.now(UTC).isoformat(),
-    }
+    status, reason, created = UnitStatus.OK, None, datetime.now(UTC).isoformat()
     ranking = scores = None
     with pinned_threads() as threads:
         if not scorer.is_remote():
@@ -154,19 +143,32 @@ def run_unit(
                 scores = checked(scorer.score(view, fitted), (view.n_queries, view.n_corpus))
             ranking = view.rank(scores)
         except Exception as error:  # a method is a guest: whatever it raises becomes a row, and the run goes on
-            facts["status"], facts["reason"] = "failed", f"{type(error).__name__}: {error}".split("\n")[0]
+            status, reason = UnitStatus.FAILED, f"{type(error).__name__}: {error}".split("\n")[0]
             ranking = scores = None
-    facts.update({f"fit_{k}": v for k, v in asdict(fit).items()})
-    facts.update({f"score_{k}": v for k, v in asdict(score).items()})
-    facts["reused_wall_s"], facts["reused_cpu_s"] = view.reused_wall_s, view.reused_cpu_s
-    facts["wall_s"] = fit.wall_s + score.wall_s + view.reused_wall_s
-    facts["cpu_s"] = fit.cpu_s + score.cpu_s + view.reused_cpu_s
-    for fact in ("peak_memory_mb", "gpu_memory_mb"):
-        peaks = [getattr(c, fact) for c in (fit, score) if getattr(c, fact) is not None]
-        facts[fact] = max(peaks, default=None)
-    facts["threads"] = threads
-    facts["shared"] = view.shared_files
+    parts = {f"fit_{k}": v for k, v in asdict(fit).items()} | {f"score_{k}": v for k, v in asdict(score).items()}
+    facts = UnitFacts(
+        status=status,
+        reason=reason,
+        family=scorer.family,
+        supervision=scorer.declared_supervision(),
+        expectation=isinstance(scorer, Random),
+        environment=environment(),
+        created=created,
+        reused_wall_s=view.reused_wall_s,
+        reused_cpu_s=view.reused_cpu_s,
+        wall_s=fit.wall_s + score.wall_s + view.reused_wall_s,
+        cpu_s=fit.cpu_s + score.cpu_s + view.reused_cpu_s,
+        peak_memory_mb=_most(fit.peak_memory_mb, score.peak_memory_mb),
+        gpu_memory_mb=_most(fit.gpu_memory_mb, score.gpu_memory_mb),
+        threads=threads,
+        shared=tuple(view.shared_files),
+        **parts,
+    )
     return facts, ranking, scores
+
+
+def _most(*values: float | None) -> float | None:
+    return max((v for v in values if v is not None), default=None)
 
 
 def checked(scores: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

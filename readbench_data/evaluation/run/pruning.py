@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.run.results_store import Store
+from readbench_data.evaluation.run.results_store import ResultsStore
 from readbench_data.evaluation.task.release_data import Release
 
 
@@ -21,5 +21,5 @@ def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
         opened = [Release(folder) for folder in releases]
     except ReadbenchError:
         return []
-    hashes = ({i.name: i.data_hash for i in release.datasets.values() if i.status == "ok"} for release in opened)
-    return Store(out).prune(hashes)
+    hashes = ({i.name: i.data_hash for i in release.datasets.values() if i.has_data} for release in opened)
+    return ResultsStore(out).prune(hashes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.run.results_store import Record, Store
+from readbench_data.evaluation.run.results_store import ResultsStore, UnitRecord, UnitStatus
 from readbench_data.evaluation.scoring.chance import random_macro_f1
 from readbench_data.evaluation.scoring.metrics import (
     CUTOFFS,
@@ -23,7 +23,7 @@ from readbench_data.evaluation.scoring.metrics import (
     relevance,
     tie_averaged_gain,
 )
-from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Labels, Release
+from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Release, TaskLabels
 
 F1_CUTOFFS = (1, 10)
 METRICS = (
@@ -32,7 +32,10 @@ METRICS = (
 )
 """(metric, K) of every row; macro_f1 at K = 1 predicts by the first item, at 10 by the majority of ten."""
 
-ROW_SCHEMA: dict[str, Any] = {
+Row = dict[str, Any]
+"""A row of results: its cells by column, as in ``ROW_SCHEMA``."""
+
+ROW_SCHEMA: dict[str, type[pl.DataType]] = {
     "method": pl.String,
     "family": pl.String,
     "supervision": pl.String,
@@ -96,14 +99,14 @@ class EvaluationResult:
         return {str(s): int(n) for s, n in units.group_by("status").len().iter_rows()}
 
 
-def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str, int], float]]:
+def unit_metrics(record: UnitRecord, labels: TaskLabels) -> tuple[Scores, dict[tuple[str, int], float]]:
     """Every metric of a stored unit, from its ranking and scores alone: those of each query, and macro-F1.
 
     A unit that stands for all random orders (Random) has the exact expectation of each.
     """
     corpus = labels.corpus_labels[labels.members(record.unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
-    if record.facts["expectation"]:
+    if record.facts.expectation:
         metrics = random_expectation(len(corpus), n_rel)
         tied, f1 = metrics, {("macro_f1", k): random_macro_f1(labels.query_labels, corpus, k) for k in F1_CUTOFFS}
     else:
@@ -119,7 +122,7 @@ def unit_metrics(record: Record, labels: Labels) -> tuple[Scores, dict[tuple[str
 
 def gather(
     release: Release,
-    store: Store,
+    store: ResultsStore,
     datasets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     paths: set[Path] | None = None,
@@ -134,7 +137,7 @@ def gather(
     is ``no_data``, where a method was not run it is ``not_run``.
     """
     infos = [release.info(d) for d in (datasets if datasets is not None else release.datasets)]
-    records = store.records({i.name: i.data_hash for i in infos if i.status == "ok"})
+    records = store.records({i.name: i.data_hash for i in infos if i.has_data})
     ways = {i.name: i.alignment for i in infos} | dict(alignments or {})
     records = [r for r in records if r.unit.alignment == ways[r.unit.dataset]]
     if paths is not None:
@@ -142,11 +145,11 @@ def gather(
     if methods is None:
         methods = list(dict.fromkeys(r.unit.method for r in records))
     records = [r for r in records if r.unit.method in methods]
-    described = {r.unit.method: {k: r.facts[k] for k in ("family", "supervision")} for r in records}
-    rows: list[dict[str, Any]] = []
+    described = {r.unit.method: {k: getattr(r.facts, k) for k in ("family", "supervision")} for r in records}
+    rows: list[Row] = []
     queries: list[pl.DataFrame] = []
     for info in infos:
-        labels = release.labels(info.name) if info.status == "ok" else None
+        labels = release.labels(info.name) if info.has_data else None
         mine = [r for r in records if r.unit.dataset == info.name]
         for record in mine if labels is not None else ():
             assert labels is not None
@@ -162,11 +165,11 @@ def gather(
     return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query)
 
 
-def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[dict[str, Any]], pl.DataFrame | None]:
+def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tuple[list[Row], pl.DataFrame | None]:
     unit = record.unit
     corpus = labels.corpus_labels[labels.members(unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
-    base = {k: record.facts.get(k) for k in FACTS} | {
+    base = {k: getattr(record.facts, k) for k in FACTS} | {
         "method": unit.method,
         "dataset": unit.dataset,
         "alignment": unit.alignment,
@@ -197,12 +200,12 @@ def _unit_rows(record: Record, info: DatasetInfo, labels: Labels) -> tuple[list[
     return _with_metrics(base, means | f1), table
 
 
-def _absent_rows(name: str, described: dict[str, Any], info: DatasetInfo, rho: int) -> Iterable[dict[str, Any]]:
-    status = "not_run" if info.status == "ok" else "no_data"
-    reason = None if info.status == "ok" else info.reason or info.status
+def _absent_rows(name: str, described: Row, info: DatasetInfo, rho: int) -> list[Row]:
+    status = UnitStatus.NOT_RUN if info.has_data else UnitStatus.NO_DATA
+    reason = None if info.has_data else info.reason or info.status
     base = {"method": name, "dataset": info.name, "rho": rho, "status": status, "reason": reason, **described}
     return _with_metrics({**base, "origin": info.origin, "partial": info.partial}, {})
 
 
-def _with_metrics(base: dict[str, Any], values: dict[tuple[str, int], float]) -> list[dict[str, Any]]:
+def _with_metrics(base: Row, values: dict[tuple[str, int], float]) -> list[Row]:
     return [{**base, "metric": m, "k": k, "value": values.get((m, k))} for m, k in METRICS]

@@ -14,13 +14,17 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
+from readbench_data.dataset.files import OriginKind
+from readbench_data.evaluation.methods.base import Supervision
 from readbench_data.evaluation.task.arrays import write_npz
+from readbench_data.store.records import Record
 
 FORMAT = 2
 """2: units name the alignment of channels, and Normal windows are candidates like any others."""
@@ -56,17 +60,63 @@ class Unit:
         return Path("units") / self.dataset / f"{slug}-rho{self.rho:02d}-{digest[:16]}.npz"
 
 
+class UnitStatus(StrEnum):
+    """``NO_DATA`` and ``NOT_RUN`` are given to units of which nothing is stored."""
+
+    OK = "ok"
+    FAILED = "failed"
+    NO_DATA = "no_data"
+    NOT_RUN = "not_run"
+
+
+class UnitFacts(Record):
+    """Where a unit's result comes from, and what it cost: seconds, memory in MiB.
+
+    ``expectation``: it stands for all random orders; ``harness``: how a submission was run; ``shared``: shared arrays
+    it was made with; ``created``: ISO time.
+    """
+
+    status: UnitStatus
+    reason: str | None
+    family: str
+    supervision: Supervision
+    expectation: bool
+    environment: dict[str, str]
+    created: str
+    wall_s: float
+    cpu_s: float | None
+    reused_wall_s: float
+    reused_cpu_s: float
+    fit_wall_s: float | None
+    fit_cpu_s: float | None
+    fit_peak_memory_mb: float | None = None
+    fit_memory_source: str | None = None
+    fit_gpu_memory_mb: float | None = None
+    score_wall_s: float
+    score_cpu_s: float | None
+    score_peak_memory_mb: float | None = None
+    score_memory_source: str | None = None
+    score_gpu_memory_mb: float | None = None
+    peak_memory_mb: float | None = None
+    gpu_memory_mb: float | None = None
+    threads: int | None = None
+    harness: str | None = None
+    shared: tuple[str, ...] = ()
+    origin: OriginKind | None = None
+    partial: bool = False
+
+
 @dataclass(frozen=True)
-class Record:
-    """A stored unit without its arrays. ``facts``: status, reason, family, supervision, costs, versions, time."""
+class UnitRecord:
+    """A stored unit without its arrays."""
 
     unit: Unit
-    facts: dict[str, Any]
+    facts: UnitFacts
     file: Path
 
     @property
     def ok(self) -> bool:
-        return bool(self.facts["status"] == "ok")
+        return self.facts.status == UnitStatus.OK
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
         """The ranking, int32 [nq, N] of positions in this level's corpus, and the scores, float64 [nq, N]."""
@@ -74,7 +124,7 @@ class Record:
             return stored["ranking"], stored["scores"]
 
 
-class Store:
+class ResultsStore:
     """Units below one local folder."""
 
     def __init__(self, root: Path) -> None:
@@ -85,34 +135,38 @@ class Store:
         """Arrays several units use (``arrays``): a cache, in a folder of each dataset. See :meth:`prune`."""
         return self.root / "shared"
 
-    def find(self, unit: Unit) -> Record | None:
+    def find(self, unit: Unit) -> UnitRecord | None:
         """The stored record of exactly this unit; None if there is none or the file cannot be read."""
         return self._read(self.root / unit.path)
 
     def put(
-        self, unit: Unit, facts: dict[str, Any], ranking: np.ndarray | None = None, scores: np.ndarray | None = None
-    ) -> Record:
+        self, unit: Unit, facts: UnitFacts, ranking: np.ndarray | None = None, scores: np.ndarray | None = None
+    ) -> UnitRecord:
         """Write a unit at once; without arrays it is a failure or an exact expectation."""
         arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
         file = self.root / unit.path
-        write_npz(file, record=np.array(json.dumps({"format": FORMAT, "unit": asdict(unit), "facts": facts})), **arrays)
-        return Record(unit, facts, file)
+        write_npz(
+            file,
+            record=np.array(json.dumps({"format": FORMAT, "unit": asdict(unit), "facts": facts.to_json()})),
+            **arrays,
+        )
+        return UnitRecord(unit, facts, file)
 
-    def records(self, data_hashes: dict[str, str]) -> list[Record]:
+    def records(self, data_hashes: dict[str, str]) -> list[UnitRecord]:
         """The latest record of every identity whose data hash is the one given for its dataset.
 
         A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
         two variants never mix under one name; a variant that should stand beside needs a name of its own.
         """
-        latest: dict[tuple[Any, ...], Record] = {}
+        latest: dict[tuple[Any, ...], UnitRecord] = {}
         for record in self._all(data_hashes):
             held = latest.get(record.unit.identity)
-            if held is None or held.facts["created"] <= record.facts["created"]:
+            if held is None or held.facts.created <= record.facts.created:
                 latest[record.unit.identity] = record
-        newest: dict[str, Record] = {}
+        newest: dict[str, UnitRecord] = {}
         for record in latest.values():
             held = newest.setdefault(record.unit.method, record)
-            if held.facts["created"] < record.facts["created"]:
+            if held.facts.created < record.facts.created:
                 newest[record.unit.method] = record
         kept = [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
         return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
@@ -124,7 +178,7 @@ class Store:
         unit of them names it, and so do files younger than :data:`FRESH_S`. Results are never touched, and what
         is removed by mistake is computed again.
         """
-        named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.get("shared", ())}
+        named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.shared}
         removed = []
         for file in sorted(self.shared.glob("*/*")):
             with suppress(FileNotFoundError):  # another run was faster
@@ -137,7 +191,7 @@ class Store:
                 folder.rmdir()
         return removed
 
-    def _all(self, data_hashes: dict[str, str]) -> Iterator[Record]:
+    def _all(self, data_hashes: dict[str, str]) -> Iterator[UnitRecord]:
         for dataset, data_hash in data_hashes.items():
             for file in sorted((self.root / "units" / dataset).glob("*.npz")):
                 record = self._read(file)
@@ -145,14 +199,14 @@ class Store:
                     yield record
 
     @staticmethod
-    def _read(file: Path) -> Record | None:
+    def _read(file: Path) -> UnitRecord | None:
         if not file.is_file():
             return None
         try:
             with np.load(file) as stored:
-                record = json.loads(str(stored["record"]))
+                found = json.loads(str(stored["record"]))
+            if found.get("format") != FORMAT:
+                return None
+            return UnitRecord(Unit(**found["unit"]), UnitFacts.parse(found["facts"]), file)
         except (OSError, ValueError, KeyError, BadZipFile):
             return None
-        if record.get("format") != FORMAT:
-            return None
-        return Record(Unit(**record["unit"]), record["facts"], file)

@@ -12,7 +12,7 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task.release_data import Labels
+from readbench_data.evaluation.task.release_data import TaskLabels
 from readbench_data.evaluation.task.task import Task
 from readbench_data.evaluation.task.windows import Windows
 
@@ -34,7 +34,9 @@ def tiny_task() -> Task:
     rng = np.random.default_rng(0)
     classes = np.array(["A", "B", "C"] * 3 + [NORMAL] * 2)
     corpus, queries = (_noise(rng, n, prefix) for n, prefix in ((len(classes), "c"), (2, "q")))
-    labels = Labels(queries.entry_ids, np.array(["A", "B"]), corpus.entry_ids, classes, np.array([0] * 9 + [10, 20]))
+    labels = TaskLabels(
+        queries.entry_ids, np.array(["A", "B"]), corpus.entry_ids, classes, np.array([0] * 9 + [10, 20])
+    )
     return Task("tiny", "tiny", labels, queries, corpus, corpus.take([9, 10]))
 
 

@@ -1,12 +1,12 @@
-"""What a submission is: a folder with four files, and what each must hold.
+"""The contract of a submission: a folder with four files, and what each must contain.
 
     submissions/<slug>/method.py          rank(query: dict, corpus: list[dict]) -> list[int]
                        metadata.yaml      name, family, supervision, authors, links
                        requirements.txt   what method.py imports
                        results.json       written by the harness, never by hand
 
-The names of the files and the function are the board's; the keys of metadata.yaml and results.json are ours, since the
-board does not print them.
+The names of the files and of the function are those of the READ-Bench leaderboard; the keys of metadata.yaml and
+results.json are ours, because the leaderboard does not publish them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.methods.base import SUPERVISIONS
+from readbench_data.evaluation.methods.base import Supervision
 
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
 RESULTS = "results.json"
@@ -35,27 +35,28 @@ class Submission:
     folder: Path
     name: str
     family: str
-    supervision: str
+    supervision: Supervision
     sha256: str
 
     @classmethod
     def load(cls, folder: Path) -> Submission:
-        """ReadbenchError with the first problem and how many more there are."""
+        """Return the submission in a folder. Raises ReadbenchError with the first problem and the number of others."""
         found = problems(folder)
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ReadbenchError(f"{found[0]}{more}")
         meta = yaml.safe_load((folder / "metadata.yaml").read_text())
-        return cls(folder, str(meta["name"]), str(meta["family"]), str(meta["supervision"]), folder_hash(folder))
+        supervision = Supervision(meta["supervision"])
+        return cls(folder, str(meta["name"]), str(meta["family"]), supervision, folder_hash(folder))
 
 
 def problems(folder: Path) -> list[str]:
-    """What keeps a folder from being a submission, one line each; nothing of it is executed."""
+    """Return the problems of a submission, one line each; nothing of it is executed."""
     if not folder.is_dir():
-        raise UsageError(f"{folder}: no such folder; `readbench submission new {folder}` makes one to start from")
+        raise UsageError(f"{folder}: no such folder; `readbench submission new {folder}` creates an example")
     found = [f"{folder / f}: file is missing" for f in FILES if not (folder / f).is_file()]
     found += [
-        f"{path}: is a link or no plain file; a submission holds files and folders"
+        f"{path}: is a link or not a plain file; a submission contains only files and folders"
         for path in sorted(folder.rglob("*"))
         if path.is_symlink() or not (path.is_file() or path.is_dir())
     ]
@@ -91,17 +92,17 @@ def _metadata_problems(path: Path) -> list[str]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         return [f"{path}: not valid YAML: {' '.join(str(error).split())}"]
     if not isinstance(meta, dict):
-        return [f"{path}: must hold the keys {', '.join(KEYS)}"]
+        return [f"{path}: must contain the keys {', '.join(KEYS)}"]
     found = [f"{path}: key {key!r} is missing or empty" for key in KEYS[:4] if not meta.get(key)]
     for key in ("name", "family", "supervision"):
         value = meta.get(key)
         if value and not (isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_NAME):
             found.append(f"{path}: {key} must be one line of text, at most {LONGEST_NAME} characters")
             return found
-    if meta.get("supervision") and meta["supervision"] not in SUPERVISIONS:
-        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(SUPERVISIONS)}")
+    if meta.get("supervision") and meta["supervision"] not in [*Supervision]:
+        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(Supervision)}")
     if meta.get("name") and _is_built_in(meta["name"]):
-        found.append(f"{path}: name {meta['name']!r} is that of a method of this project; choose another")
+        found.append(f"{path}: name {meta['name']!r} belongs to a method of this project; choose another")
     return found
 
 
@@ -116,18 +117,18 @@ def _is_built_in(name: str) -> bool:
 
 
 def submitted_files(folder: Path) -> list[Path]:
-    """What a submission consists of, in order: every file but results.json and caches. Links are not followed."""
-    kept = []
+    """Return the files of a submission in order: all but results.json and caches. Links are not followed."""
+    submitted = []
     for file in sorted(folder.rglob("*")):
         inside = file.relative_to(folder)
         results = inside.as_posix() in (RESULTS, f".{RESULTS}.tmp")
         if file.is_file() and not file.is_symlink() and not results and "__pycache__" not in inside.parts:
-            kept.append(file)
-    return kept
+            submitted.append(file)
+    return submitted
 
 
 def folder_hash(folder: Path) -> str:
-    """sha256 over names and bytes of :func:`submitted_files`."""
+    """Return the SHA-256 over names and bytes of :func:`submitted_files`."""
     digest = hashlib.sha256()
     for file in submitted_files(folder):
         content = file.read_bytes()

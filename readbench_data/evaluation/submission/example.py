@@ -1,16 +1,16 @@
-"""The submission to start from: Euclidean distance, complete and working when copied."""
+"""The example submission: Euclidean distance, complete and working when copied."""
 
-METHOD = '''"""Euclidean distance over the channels two windows share, step against step."""
+METHOD = '''"""Euclidean distance over the channels that two windows share, step by step."""
 
 import numpy as np
 
 
 def rank(query, corpus):
-    """Indices of the corpus, most similar to the query first.
+    """Return the indices of the corpus, most similar to the query first.
 
     query, corpus[i]: dicts with ts_values (float32 array [T][C]), channels (C names), dataset, entry_id,
     native_split, and label fields that are blank unless metadata.yaml declares that they are read.
-    The corpus stands in another order in every run: equal distances are put in order by the values.
+    The corpus is in a different order in every run: ties of the distance are decided by the values.
     """
     distances = [distance(query, item) for item in corpus]
     contents = [np.asarray(item["ts_values"], np.float32).tobytes() for item in corpus]
@@ -28,7 +28,7 @@ def distance(one, other):
 
 
 def columns(entry, names, length):
-    """The named channels, each z-normalised and brought to the query's length: [length][len(names)]."""
+    """Return the named channels, z-normalised and interpolated to the query's length: [length][len(names)]."""
     values = np.asarray(entry["ts_values"], float)[:, [list(entry["channels"]).index(n) for n in names]]
     at = np.linspace(0, len(values) - 1, length)
     values = np.stack([np.interp(at, np.arange(len(values)), v) for v in values.T], axis=1)
@@ -36,7 +36,7 @@ def columns(entry, names, length):
     return (values - values.mean(axis=0)) / np.where(spread > 1e-9, spread, 1)
 '''
 
-METADATA = """# What the leaderboard shows beside your numbers.
+METADATA = """# Shown on the leaderboard next to your results.
 name: {name}
 family: distance            # distance, symbolic, embedding, fusion, rerank, supervised, ...
 # none: reads no labels; normals: reads which corpus windows are Normal;

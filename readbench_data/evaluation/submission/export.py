@@ -1,4 +1,4 @@
-"""A results repository in the board's shape: README, an example that works, the scripts that check and score."""
+"""Writes a results repository in the layout of the READ-Bench leaderboard: README, a working example, two scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SCRIPTS = ("validate_submission.py", "eval_submission.py")
 
 README = """# Results
 
-One folder a method in `submissions/`, four files each: `method.py`, `metadata.yaml`, `requirements.txt` and
+`submissions/` has one folder per method with four files: `method.py`, `metadata.yaml`, `requirements.txt` and
 `results.json`, which the scripts write.
 
     cp -r example_submission submissions/my-method      # a working Euclidean distance
@@ -21,18 +21,18 @@ One folder a method in `submissions/`, four files each: `method.py`, `metadata.y
     python validate_submission.py --submission submissions/my-method --run --data RELEASE
 
 `rank(query: dict, corpus: list[dict]) -> list[int]` returns every index of the corpus once, most relevant first. The
-query's `class_label` is blank and must not be guessed from anything but its values; `class_label` of the corpus is
-shown to methods that declare `supervision: supervised` or `neighbour-labels`. Ties are the method's
-own matter; decide them by the values, since the corpus stands in another order whenever a submission is confirmed.
+query's `class_label` is blank; the rules allow a method to infer it from the query's values only. `class_label` of the
+corpus is shown to methods that declare `supervision: supervised` or `neighbour-labels`. The method decides ties: decide
+them by the values, because the corpus is in a different order whenever a submission is verified.
 
 `eval_submission.py` runs the method in its own process without isolation. A maintainer runs it again with
-`readbench submission run`, in a jail, under aliases and in an order drawn anew; `readbench submission verify` confirms
-the results of that.
+`readbench submission run`, in a sandbox, with aliases as ids and in a random order; `readbench submission verify`
+confirms the results of that run.
 """
 
 
 def export(folder: Path) -> list[Path]:
-    """Write the repository into ``folder``, which must not exist or be empty; the files written."""
+    """Write the repository into ``folder``, which must be new or empty, and return the files written."""
     folder = Path(folder)
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; choose a new folder")

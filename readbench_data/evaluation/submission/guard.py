@@ -1,4 +1,4 @@
-"""Watches a worker and everything it starts, and ends all of it: limits of time, memory and number of processes."""
+"""Enforces the limits of time, memory and processes on a worker, and ends it with every process it started."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from typing import Any
 
 INTERVAL_S = 0.1
 PROCESSES = 200
-"""Processes and threads a method may have in all (ours: enough for a pool of workers, too few for a fork bomb)."""
+"""Maximum number of processes and threads of a method (ours: enough for a pool of workers, too few for a fork bomb)."""
 
 LEAVE_S = 2.0
-"""Seconds a worker that has answered everything gets to end by itself."""
+"""Seconds that a worker has to end by itself after its last answer."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one dataset at one level: wall seconds for all queries, and memory (address space of a process, and what all
-    processes hold together)."""
+    """Limits for one dataset at one level: wall-clock seconds for all queries, and memory in GiB (the address space of
+    each process, and the resident memory of all processes together)."""
 
     seconds: float = 600.0
     memory_gib: float = 8.0
@@ -31,14 +31,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Spent:
-    """CPU seconds and peak resident MiB of a worker, its interpreter included; None where it had to be ended."""
+    """CPU seconds and peak resident MiB of a worker, including its interpreter; None if it had to be killed."""
 
     cpu_s: float | None
     peak_memory_mb: float | None
 
 
 class Guard:
-    """A thread beside a running process. ``verdict``: which limit it broke, once it has."""
+    """A thread that watches a running process. ``verdict``: the limit that the process exceeded, or None."""
 
     def __init__(self, process: subprocess.Popen[bytes], limits: Limits) -> None:
         self.process, self.limits = process, limits
@@ -60,14 +60,14 @@ class Guard:
                 self.process.stdin.close()
 
     def peak_memory_mb(self) -> float | None:
-        """The most each process that is there now has held, summed: the kernel's marks. None without /proc."""
+        """Return the peak resident MiB, summed over the processes that are running now; None without /proc."""
         marks = [_mark(pid) for pid in family(self.process.pid)]
         return sum(marks) / 2**20 if any(marks) else None
 
     def leave(self) -> float | None:
-        """Wait a moment for a worker that is done; CPU seconds of all its processes, None if it does not end."""
-        patience = time.monotonic() + LEAVE_S
-        while time.monotonic() < patience:
+        """Wait for a worker to end and return the CPU seconds of all its processes; None if it does not end in time."""
+        deadline = time.monotonic() + LEAVE_S
+        while time.monotonic() < deadline:
             try:
                 pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             except ChildProcessError:
@@ -87,17 +87,17 @@ class Guard:
 
     def _broken(self) -> str | None:
         if time.monotonic() > self._until:
-            return f"time limit of {self.limits.seconds:g} s is over"
+            return f"time limit of {self.limits.seconds:g} s exceeded"
         members = family(self.process.pid)
         if sum(threads for threads, _ in members.values()) > PROCESSES:
             return f"more than {PROCESSES} processes and threads"
         if sum(held for _, held in members.values()) > self.limits.memory_gib * 2**30:
-            return f"its processes hold more than {self.limits.memory_gib:g} GiB"
+            return f"its processes use more than {self.limits.memory_gib:g} GiB"
         return None
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process, its group, and whatever descends from it, also what has left the group; then reap it."""
+    """Kill a process, its group and all its descendants, including those that left the group; then reap it."""
     if process.returncode is None:
         members = family(process.pid)
         with suppress(ProcessLookupError, PermissionError):
@@ -109,7 +109,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def family(pid: int) -> dict[int, tuple[int, int]]:
-    """Threads and bytes held (resident, files not counted) of a process and its descendants; empty without /proc."""
+    """Return threads and resident bytes (without files) of a process and its descendants; empty without /proc."""
     parent: dict[int, int] = {}
     threads: dict[int, int] = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):

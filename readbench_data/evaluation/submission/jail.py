@@ -1,10 +1,10 @@
-"""Becomes a process that sees only the submission and the interpreter, then starts the worker.
+"""Isolates this process so that it sees only the submission and the interpreter, then starts the worker.
 
-Run by ``unshare`` in new user, mount, network, process and IPC namespaces (unprivileged on Linux). It builds an empty
-root of limited size, binds the interpreter and the submission's copy read-only into it, makes it the root, forbids
-further namespaces, makes /proc read-only (who runs this as root of the machine would else hand out /proc/sys), leaves
-the keyring of whoever started it, gives up every capability, sets limits and replaces itself by the worker. Standard
-library only; an OSError here means "cannot isolate".
+``unshare`` runs this script in new user, mount, network, process and IPC namespaces (unprivileged on Linux). The script
+builds an empty root of limited size, binds the interpreter and the copy of the submission read-only into it, makes it
+the root directory, forbids further namespaces, makes /proc read-only (if root started the harness, /proc/sys would
+otherwise be writable), joins a new session keyring, drops every capability, sets limits and replaces itself by the
+worker. Standard library only; an OSError here means "cannot isolate".
 """
 
 import contextlib
@@ -27,20 +27,20 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def check(result: int, what: str) -> None:
-    """OSError with the kernel's reason unless a call returned 0."""
+    """Raise OSError with the kernel's reason unless a call returned 0."""
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{what}: {os.strerror(number)}")
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    """mount(2)."""
+    """Call mount(2)."""
     arguments = (source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode() or None)
     check(libc.mount(*arguments), f"mount {target}")
 
 
 def bind(source: str, root: str, writable: bool) -> None:
-    """The same path inside ``root``, read-only unless ``writable``."""
+    """Bind a path to the same path inside ``root``, read-only unless ``writable``."""
     target = root + source
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -58,7 +58,7 @@ def bind(source: str, root: str, writable: bool) -> None:
 
 
 def enter(root: str, shown: list, devices: list, scratch_bytes: int) -> None:
-    """Make ``root`` the root, holding ``shown`` and nothing else."""
+    """Make ``root`` the root directory, with the paths ``shown`` and nothing else."""
     mount("none", "/", "none", MS_REC | MS_PRIVATE)
     mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, f"size={scratch_bytes},nr_inodes=100000")
     for path in shown:
@@ -81,12 +81,12 @@ def enter(root: str, shown: list, devices: list, scratch_bytes: int) -> None:
 
 
 def process_files(place: str) -> None:
-    """/proc of the new process namespace, read-only, once no further namespace can be made from inside."""
+    """Mount /proc of the new process namespace read-only, after forbidding further namespaces."""
     flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
     try:
         mount("proc", place, "proc", flags)
     except OSError:
-        os.rmdir(place)  # without it a method sees less, not more
+        os.rmdir(place)  # without /proc a method sees less, not more
         return
     with contextlib.suppress(OSError), open(f"{place}/sys/user/max_user_namespaces", "w") as most:
         most.write("0")
@@ -94,7 +94,7 @@ def process_files(place: str) -> None:
 
 
 def limit(memory_bytes: int) -> None:
-    """Memory, a keyring of its own, and no capability in any namespace."""
+    """Limit the memory, join a new keyring and drop every capability in every namespace."""
     libc.syscall(SYS_KEYCTL[os.uname().machine], KEYCTL_JOIN_SESSION_KEYRING, None)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -105,22 +105,22 @@ def limit(memory_bytes: int) -> None:
 
 
 def limit_cpu(seconds: int) -> None:
-    """CPU seconds of each process, for when nobody is left to watch the clock."""
+    """Limit the CPU seconds of each process, in case the guard has died."""
     most = resource.getrlimit(resource.RLIMIT_CPU)[1]
     seconds = seconds if most == resource.RLIM_INFINITY else min(seconds, most)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
 
 
 def die_with(harness: int) -> None:
-    """Be ended by the kernel with the process that started this one (Linux)."""
+    """Let the kernel end this process when the harness ends (Linux)."""
     if sys.platform == "linux":
         check(libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0), "death signal")
-        if os.getppid() != harness:  # it died before
+        if os.getppid() != harness:  # it has already ended
             sys.exit(1)
 
 
 def main() -> None:
-    """Read the job from the command line and become the worker."""
+    """Read the job from the command line and replace this process by the worker."""
     job = json.loads(sys.argv[1])
     if job["root"]:
         enter(job["root"], job["shown"], job["devices"], job["scratch_bytes"])

@@ -1,6 +1,6 @@
-"""Starts a worker in its jail, gives it one query at a time and reads its answers.
+"""Starts a worker in its sandbox, sends it one query at a time and reads its answers.
 
-The worker is not trusted: every line it writes is checked again, whatever it is.
+The worker is not trusted: every line it writes is checked again.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
 from readbench_data.evaluation.submission.contract import submitted_files
 from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
-from readbench_data.evaluation.submission.masking import Entry
-from readbench_data.evaluation.submission.scratch import scratch, sweep
+from readbench_data.evaluation.submission.masking import EntryFields
+from readbench_data.evaluation.submission.scratch import remove_abandoned, scratch
+from readbench_data.store.records import JsonObject
 
 HERE = Path(__file__).parent
 DIE_WITH_HARNESS = ("setpriv", "--pdeathsig", "KILL")
-"""The kernel ends the outer ``unshare`` when the thread that started it, which is the harness's, is gone."""
+"""The kernel ends the outer ``unshare`` when the thread of the harness that started it ends."""
 
 ENTER = (
     *DIE_WITH_HARNESS,
@@ -35,27 +36,29 @@ ENTER = (
     *("sh", "-c", '"$@"; exit $?', "first"),
     *("unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child"),
 )
-"""Two process namespaces. The first process of the outer one is ours: a method can give up its own death signal, but
-when that process ends, the kernel ends all that is below it. The shell tells a signal as 128 + its number."""
+"""Two nested process namespaces. The first process of the outer one is ours: a method can clear its own death signal,
+but when our process ends, the kernel ends every process in the namespace. The shell reports a signal as 128 + its
+number."""
 
 SYSTEM = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")
 LONGEST_LINE = 1 << 24
 LONGEST_REASON = 300
 SCRATCH_BYTES = 1 << 30
-"""What a method may write below /tmp; it lies in memory and is gone with the jail."""
+"""Maximum bytes that a method can write to /tmp, which is in memory and is removed with the sandbox."""
 
 CPU_MARGIN_S, LONGEST_CPU_S = 60, 1 << 31
-"""Beyond the time limit on every core, each process is ended by the kernel (ours: the guard is always earlier)."""
+"""The kernel ends each process after the time limit on every core plus this margin (ours: the guard acts earlier)."""
 
 
-class Refused(Exception):
-    """The method gave no valid answer; the text is one line that says why."""
+class MethodFailed(Exception):
+    """The method gave no valid answer; the message is one line with the reason."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Orders int32 [nq, n] of the corpus, what they had cost, and whether the method was isolated."""
+    """``orders``: int32 [nq, n], the corpus order per query; ``spent``: their cost; ``isolated``: whether in a
+    sandbox."""
 
     orders: np.ndarray
     spent: Spent
@@ -64,7 +67,7 @@ class Ranked:
 
 @cache
 def can_isolate() -> bool:
-    """Whether namespaces can be had here (tried once, with a jail that does nothing)."""
+    """Return whether this machine allows namespaces; tried once, with a sandbox that does nothing."""
     if any(shutil.which(program) is None for program in ("setpriv", "unshare")):
         return False
     with scratch() as root, scratch() as folder:
@@ -73,12 +76,12 @@ def can_isolate() -> bool:
         return done.returncode == 0
 
 
-def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Limits) -> Ranked:
-    """The orders of ``corpus`` by the method in ``folder``, a query after the other.
+def rank_all(folder: Path, queries: list[EntryFields], corpus: list[EntryFields], limits: Limits) -> Ranked:
+    """Rank ``corpus`` for each query with the method in ``folder``, one query after the other.
 
-    Refused: what is wrong with the method, in one line.
+    Raises MethodFailed with the problem of the method in one line.
     """
-    sweep()
+    remove_abandoned()
     isolated = can_isolate()
     with scratch() as copied, scratch() as root:
         inside = copied / "submission"
@@ -100,66 +103,66 @@ def rank_all(folder: Path, queries: list[Entry], corpus: list[Entry], limits: Li
         )
         os.close(send)
         with os.fdopen(receive, "rb") as answers, Guard(process, limits) as guard:
-            talk = _Talk(answers, guard, len(corpus), len(queries))
-            talk.begin(inside, corpus)
-            orders = [talk.ask(query) for query in queries]
+            connection = _Connection(answers, guard, len(corpus), len(queries))
+            connection.begin(inside, corpus)
+            orders = [connection.rank(query) for query in queries]
             peak = guard.peak_memory_mb()
-            talk.end()
+            connection.end()
             shape = (len(queries), len(corpus))
             return Ranked(np.array(orders, np.int32).reshape(shape), Spent(guard.leave(), peak), isolated)
 
 
-class _Talk:
-    """The conversation with a worker; Refused as soon as it breaks a rule."""
+class _Connection:
+    """The connection to a worker; raises MethodFailed as soon as the worker breaks a rule."""
 
     def __init__(self, answers: IO[bytes], guard: Guard, n: int, n_queries: int) -> None:
         self.answers, self.guard = answers, guard
         self.n, self.n_queries, self.number = n, n_queries, 0
         self.started = time.monotonic()
 
-    def begin(self, folder: Path, corpus: list[Entry]) -> None:
-        """Hand over the corpus and wait until method.py is imported."""
+    def begin(self, folder: Path, corpus: list[EntryFields]) -> None:
+        """Send the corpus and wait until method.py is imported."""
         self._send({"folder": str(folder), "items": len(corpus)}, corpus)
         self._answer()
 
-    def ask(self, query: Entry) -> list[int]:
-        """The order of the corpus for one query; the next one is shown when this is answered."""
+    def rank(self, query: EntryFields) -> list[int]:
+        """Return the order of the corpus for one query; the worker sees the next query only after its answer."""
         self.number += 1
         self._send({}, [query])
         order = self._answer().get("order")
         if not isinstance(order, list) or any(type(i) is not int for i in order) or sorted(order) != [*range(self.n)]:
-            raise Refused(f"{self._place()}: the answer is not a permutation of the corpus")
+            raise MethodFailed(f"{self._place()}: the answer is not a permutation of the corpus")
         return order
 
     def end(self) -> None:
-        """No more queries."""
+        """Signal that there are no more queries."""
         with suppress(BrokenPipeError):
-            self._asked.close()
+            self._requests.close()
 
     @property
-    def _asked(self) -> IO[bytes]:
+    def _requests(self) -> IO[bytes]:
         assert self.guard.process.stdin is not None
         return self.guard.process.stdin
 
-    def _send(self, header: dict[str, Any], entries: list[Entry]) -> None:
-        with suppress(BrokenPipeError):  # a worker that is gone says why, or says nothing: see _answer
-            self._asked.write(json.dumps(header).encode() + b"\n")
+    def _send(self, header: JsonObject, entries: list[EntryFields]) -> None:
+        with suppress(BrokenPipeError):  # the worker has ended: _answer reports why
+            self._requests.write(json.dumps(header).encode() + b"\n")
             for entry in entries:
                 rest = {k: v for k, v in entry.items() if k != "ts_values"}
                 values = np.ascontiguousarray(entry["ts_values"], np.float32)
-                self._asked.write(json.dumps([rest, values.shape]).encode() + b"\n")
-                self._asked.write(values.tobytes())
-            self._asked.flush()
+                self._requests.write(json.dumps([rest, values.shape]).encode() + b"\n")
+                self._requests.write(values.tobytes())
+            self._requests.flush()
 
-    def _answer(self) -> dict[str, Any]:
+    def _answer(self) -> JsonObject:
         line = self.answers.readline(LONGEST_LINE)
         if not line:
-            raise Refused(f"{self._place()}: {self.guard.verdict or f'the process died ({self._death()})'}")
+            raise MethodFailed(f"{self._place()}: {self.guard.verdict or f'the process died ({self._death()})'}")
         answer = _parsed(line)
         if "error" in answer:
             text = one_line(str(answer["error"]))
             memory = f" (limit {self.guard.limits.memory_gib:g} GiB)" if "Memory" in text else ""
-            raise Refused(f"{self._place()}: {text}{memory}")
+            raise MethodFailed(f"{self._place()}: {text}{memory}")
         return answer
 
     def _place(self) -> str:
@@ -176,33 +179,33 @@ class _Talk:
 
 
 def one_line(text: str) -> str:
-    """Text of a stranger as one printable line: no control characters, no end."""
+    """Return untrusted text as one printable line of limited length without control characters."""
     plain = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_REASON])
     return " ".join(plain.split())[:LONGEST_REASON]
 
 
-def _parsed(line: bytes) -> dict[str, Any]:
+def _parsed(line: bytes) -> JsonObject:
     try:
         answer = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Refused("the answer channel holds something else than answers") from error
+        raise MethodFailed("the answer channel contains something other than answers") from error
     if not isinstance(answer, dict):
-        raise Refused("the answer channel holds something else than answers")
+        raise MethodFailed("the answer channel contains something other than answers")
     return answer
 
 
-def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) -> dict[str, Any]:
+def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) -> JsonObject:
     prefixes = {sys.prefix, sys.base_prefix, str(Path(sys.executable).resolve().parent), sysconfig.get_path("stdlib")}
     prefixes |= {os.path.realpath(sys.prefix), os.path.realpath(sys.base_prefix)}
     shown = sorted({p for p in (*SYSTEM, *prefixes) if os.path.lexists(p)} | {str(folder)}, key=len)
-    kept = [
+    outermost = [
         p for i, p in enumerate(shown) if not any(p.startswith(o + "/") for o in shown[:i] if not os.path.islink(o))
     ]
     environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "NUMBA_CACHE_DIR": "/tmp/numba", "PYTHONHASHSEED": "0"}
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return {
         "root": str(root) if root else None,
-        "shown": kept,
+        "shown": outermost,
         "devices": [d for d in DEVICES if os.path.exists(d)],
         "memory_bytes": int(limits.memory_gib * 2**30),
         "scratch_bytes": SCRATCH_BYTES,
@@ -213,6 +216,6 @@ def _job(command: list[str], folder: Path, limits: Limits, root: Path | None) ->
     }
 
 
-def _command(job: dict[str, Any], isolated: bool) -> list[str]:
+def _command(job: JsonObject, isolated: bool) -> list[str]:
     start = [sys.executable, "-I", str(HERE / "jail.py"), json.dumps(job)]
     return [*ENTER, *start] if isolated else start

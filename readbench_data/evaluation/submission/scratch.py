@@ -1,6 +1,6 @@
-"""Temporary folders that are held by a lock while their harness lives, so that the next one can tell what is left over.
+"""Temporary folders that are locked while their harness runs, so that the next harness can identify leftover ones.
 
-A harness that is killed cannot tidy up; the kernel gives up its locks.
+A killed harness cannot clean up, but the kernel releases its locks.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 
 PREFIX = ".readbench-sandbox-"
 NEW_S = 60
-"""A folder younger than this is left alone: it may not be locked yet (ours)."""
+"""Seconds. A folder younger than this is left alone, because its lock may not have been acquired yet (ours)."""
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A new empty folder, gone afterwards."""
+    """Yield a new empty folder and remove it afterwards."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     held = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks: then sweep() cannot lock it either, and leaves it
+        with suppress(OSError):  # on a file system without locks, remove_abandoned() cannot lock and leaves it too
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield folder
     finally:
@@ -33,8 +33,8 @@ def scratch() -> Iterator[Path]:
         os.close(held)
 
 
-def sweep() -> None:
-    """Remove the folders of harnesses that are dead; those of other users and of living harnesses stay."""
+def remove_abandoned() -> None:
+    """Remove the folders of harnesses that have ended; folders of other users and of running harnesses stay."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError):
             facts = folder.lstat()

@@ -1,4 +1,4 @@
-"""A submission rerun, and what comes out held against what its results.json claims."""
+"""Reruns a submission and compares the results with its results.json."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.submission.contract import RESULTS, Submission
 from readbench_data.evaluation.submission.guard import Limits
-from readbench_data.evaluation.submission.harness import Progress, run
+from readbench_data.evaluation.submission.harness import Progress, run_submission
 from readbench_data.evaluation.submission.masking import MODES
 from readbench_data.evaluation.task.release_data import Release
+from readbench_data.store.records import JsonObject
 
 TOLERANCE = 1e-9
-ORDER_MATTERS = "the answers depend on the order of the corpus, so let ties be decided by the values"
+ORDER_MATTERS = "the answers depend on the order of the corpus: decide ties by the values"
 
 Key = tuple[str, int, str, int]
 Values = dict[Key, float | None]
@@ -24,7 +24,7 @@ Values = dict[Key, float | None]
 
 @dataclass(frozen=True)
 class Claim:
-    """What a results.json says: the files and data it was made of, and a value for every row."""
+    """The content of a results.json: the hashes of the files and data it was computed from, and a value per row."""
 
     sha256: str
     mode: str
@@ -33,16 +33,16 @@ class Claim:
 
     @classmethod
     def read(cls, path: Path) -> Claim:
-        """ReadbenchError unless the harness could have written it."""
+        """Return the claim of a results.json. Raises ReadbenchError if this harness cannot have written it."""
         try:
-            said: dict[str, Any] = json.loads(path.read_text())
-            values = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in said["results"]}
-            claim = cls(said["submission_sha256"], said["mode"], dict(said["datasets"]), values)
+            stated: JsonObject = json.loads(path.read_text())
+            values = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in stated["results"]}
+            claim = cls(stated["submission_sha256"], stated["mode"], dict(stated["datasets"]), values)
             numbers = all(
                 v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values.values()
             )
             if claim.mode not in MODES or not numbers:
-                raise ValueError("unknown mode or values that are no numbers")
+                raise ValueError("unknown mode or values that are not numbers")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ReadbenchError(
                 f"{path}: was not written by this harness ({type(error).__name__}: {error})"
@@ -50,11 +50,13 @@ class Claim:
         return claim
 
 
-def verify(folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None) -> list[str]:
-    """Rerun ``folder`` and compare with its results.json: one line a difference, empty when all is confirmed.
+def verify_submission(
+    folder: Path, release: Path, limits: Limits | None = None, progress: Progress | None = None
+) -> list[str]:
+    """Rerun ``folder`` and compare with its results.json: returns one line per difference, empty if all is confirmed.
 
-    In strict mode the corpus stands in another order in every run. Where values differ, their datasets are run once
-    more: if the two reruns differ too, the answers depend on that order, and the lines say so.
+    In strict mode the corpus is in a different order in every run. Datasets whose values differ are run once more: if
+    the two reruns differ too, the answers depend on that order, and the line reports it.
     """
     path = Path(folder) / RESULTS
     if not path.is_file():
@@ -62,9 +64,11 @@ def verify(folder: Path, release: Path, limits: Limits | None = None, progress: 
     claim, submission, opened = Claim.read(path), Submission.load(Path(folder)), Release(release)
     found = []
     if claim.sha256 != submission.sha256:
-        found.append("the files are not those that results.json was made from")
+        found.append("the files are not those that results.json was computed from")
     known = {n: opened.info(n).data_hash for n in opened.datasets}
-    found += [f"{n}: results.json was made on other data" for n, data in claim.datasets.items() if known.get(n) != data]
+    found += [
+        f"{n}: results.json was computed on other data" for n, data in claim.datasets.items() if known.get(n) != data
+    ]
     wanted = [n for n, data in claim.datasets.items() if known.get(n) == data]
 
     def again(datasets: list[str]) -> Values:
@@ -73,27 +77,25 @@ def verify(folder: Path, release: Path, limits: Limits | None = None, progress: 
     now = again(wanted)
     claimed = {key for key, value in claim.values.items() if value is not None}
     unbacked = sorted({dataset for dataset, *_ in claimed - now.keys()} - claim.datasets.keys())
-    found += [f"{n}: results.json has values of it and does not say on which data" for n in unbacked]
+    found += [f"{n}: results.json has values for it but not the hash of its data" for n in unbacked]
     differing = [key for key, value in now.items() if not _same(claim.values.get(key), value)]
     second = again(sorted({key[0] for key in differing})) if differing and claim.mode == "strict" else {}
     for key in differing:
         dataset, rho, metric, k = key
-        unsteady = key in second and not _same(second[key], now[key])
-        why = f"; another rerun gives {second[key]}: {ORDER_MATTERS}" if unsteady else ""
-        found.append(
-            f"{dataset} at {rho} %: {metric}@{k} is {now[key]}, results.json says {claim.values.get(key)}{why}"
-        )
+        order_dependent = key in second and not _same(second[key], now[key])
+        why = f"; another rerun gives {second[key]}: {ORDER_MATTERS}" if order_dependent else ""
+        found.append(f"{dataset} at {rho} %: {metric}@{k} is {now[key]}, results.json has {claim.values.get(key)}{why}")
     return found
 
 
 def _rerun(
     path: Path, release: Path, mode: str, datasets: list[str], limits: Limits | None, progress: Progress | None
 ) -> Values:
-    """Values of a run into a store of its own; results.json stays as it was."""
+    """Return the values of a run into a temporary store; results.json is left unchanged."""
     before = path.read_bytes()
     try:
         with tempfile.TemporaryDirectory() as fresh:
-            rows = run(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
+            rows = run_submission(path.parent, release, Path(fresh), mode, datasets, limits, progress).rows
     finally:
         path.write_bytes(before)
     return {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in rows.iter_rows(named=True)}

@@ -1,9 +1,9 @@
-"""Runs in a process of its own, without the labels: reads entries from stdin, calls rank, writes orders to a pipe.
+"""The worker process, which has no labels: reads entries from stdin, calls rank and writes the orders to a pipe.
 
-Uses nothing of this project, so that nothing of it needs to be visible. Input: a line of JSON (where the method is, how
-many items the corpus has) and the corpus; then, each when the one before is answered, an empty header and a query. An
-entry is a line of JSON (its fields and the shape of its values) and its float32 values. Output, one JSON line each:
-ready, then an order or an error for every query.
+It imports nothing of this project, so that nothing of it needs to be visible in the sandbox. Input: one line of JSON
+(the folder of the method, the number of corpus items) and the corpus; then, one query at a time, an empty header and
+the query. An entry is one line of JSON (its fields and the shape of its values) followed by its float32 values. Output,
+one JSON line each: ready, then an order or an error per query.
 """
 
 import importlib.util
@@ -23,7 +23,7 @@ def main() -> None:
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
 
-    def say(**line: object) -> None:
+    def write(**line: object) -> None:
         answers.write(json.dumps(line) + "\n")
         answers.flush()
 
@@ -39,33 +39,33 @@ def main() -> None:
         sys.modules["method"] = module
         spec.loader.exec_module(module)
     except BaseException as error:
-        say(error=told(error))
+        write(error=message_of(error))
         return
-    say(ready=True)
+    write(ready=True)
     n = len(corpus)
     while source.readline():
         query = read(source)
         try:
-            say(order=checked(module.rank(query, corpus), n))
+            write(order=checked(module.rank(query, corpus), n))
         except BaseException as error:
-            say(error=told(error))
+            write(error=message_of(error))
             return
 
 
 def read(source: BinaryIO) -> dict:
-    """The next entry on the stream."""
+    """Read the next entry from the stream."""
     entry, (length, width) = json.loads(source.readline())
     values = np.frombuffer(source.read(4 * length * width), np.float32)
     return {**entry, "ts_values": values.reshape(length, width)}
 
 
-def told(error: BaseException) -> str:
-    """One line: what was raised."""
+def message_of(error: BaseException) -> str:
+    """Return the type and message of an error as one line of at most 300 characters."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def checked(answer: object, n: int) -> list:
-    """The answer as plain integers; says what is wrong with it."""
+    """Return the answer as plain integers. Raises TypeError or ValueError if it is not a permutation of 0..n-1."""
     if isinstance(answer, np.ndarray):
         answer = answer.tolist()
     if not isinstance(answer, (list, tuple)):

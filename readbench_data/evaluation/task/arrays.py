@@ -14,7 +14,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Entry:
+class CachedArray:
     """An array and what it had cost to make, in seconds."""
 
     array: np.ndarray
@@ -40,9 +40,9 @@ class ArrayCache:
     """Arrays by key. With a ``folder`` they outlive the process; the key must name everything that matters."""
 
     folder: Path | None = None
-    _held: dict[str, Entry] = field(default_factory=dict)
+    _held: dict[str, CachedArray] = field(default_factory=dict)
 
-    def get(self, key: str, compute: Callable[[], np.ndarray]) -> tuple[Entry, bool]:
+    def get(self, key: str, compute: Callable[[], np.ndarray]) -> tuple[CachedArray, bool]:
         """The array under ``key``, and whether ``compute`` had to make it now."""
         if key in self._held:
             return self._held[key], False
@@ -60,17 +60,17 @@ class ArrayCache:
         dataset = key.split("/", 1)[0]
         return self.folder / dataset / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.npz"
 
-    def _stored(self, key: str) -> Entry | None:
+    def _stored(self, key: str) -> CachedArray | None:
         path = self._path(key)
         if path is None or not path.is_file():
             return None
         with np.load(path) as stored:
-            return Entry(stored["array"], float(stored["cost"][0]), float(stored["cost"][1]))
+            return CachedArray(stored["array"], float(stored["cost"][0]), float(stored["cost"][1]))
 
-    def _made(self, key: str, compute: Callable[[], np.ndarray]) -> Entry:
+    def _made(self, key: str, compute: Callable[[], np.ndarray]) -> CachedArray:
         wall, cpu = time.perf_counter(), time.process_time()
         array = compute()
-        entry = Entry(array, time.perf_counter() - wall, time.process_time() - cpu)
+        entry = CachedArray(array, time.perf_counter() - wall, time.process_time() - cpu)
         path = self._path(key)
         if path is not None:
             write_npz(path, array=array, cost=np.array([entry.wall_s, entry.cpu_s]))

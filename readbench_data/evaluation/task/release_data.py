@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,10 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from pydantic import Field
 
+from readbench_data.dataset.files import OriginKind
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.entry import NORMAL, unnest
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.task.windows import ALIGNMENTS, NAME, Windows
+from readbench_data.store.records import InvalidRecord, Record
 
 LEVELS = (0, 10, 20)
 """Pollution rho in percent: the share of Normal windows in the corpus."""
@@ -29,17 +34,22 @@ class DatasetInfo:
     its channels are compared, ``name`` where the manifest does not state it (older and foreign releases)."""
 
     name: str
-    status: str
+    status: LaneStatus
     reason: str | None
-    origin: str | None
+    origin: OriginKind | None
     partial: bool
     data_hash: str
     files: tuple[str, ...]
     alignment: str = NAME
 
+    @property
+    def has_data(self) -> bool:
+        """Whether it can be evaluated."""
+        return self.status == LaneStatus.OK
+
 
 @dataclass(frozen=True)
-class Labels:
+class TaskLabels:
     """Entry ids and classes of a dataset, without values. ``level[i]``: the first rho whose corpus has item i."""
 
     query_ids: tuple[str, ...]
@@ -58,6 +68,31 @@ class Labels:
         return bool((self.level == 0).all())
 
 
+class _Described(Record):
+    """What is read of a dataset in a manifest."""
+
+    status: LaneStatus = LaneStatus.OK
+    reason: str | None = None
+    origin: OriginKind | None = None
+    partial: bool = False
+    settings: Mapping[str, Any] = Field(default_factory=dict)
+
+
+class _Stated(Record):
+    """What is read of a file in a manifest."""
+
+    content_sha256: str
+
+
+class _Manifest(Record):
+    """What is read of a manifest: less than ``release.manifest`` asks for, so that other releases in this layout can
+    be evaluated too."""
+
+    version: str = "unversioned"
+    datasets: dict[str, _Described] = Field(default_factory=dict)
+    files: dict[str, _Stated] = Field(default_factory=dict)
+
+
 class Release:
     """An opened release folder. Errors name the file and what to do."""
 
@@ -67,43 +102,44 @@ class Release:
         if not manifest.is_file():
             raise UsageError(f"{self.root}: no release here (manifest.json is missing); build one first")
         try:
-            self.manifest: dict[str, Any] = json.loads(manifest.read_text())
-        except json.JSONDecodeError as error:
+            self._manifest = _Manifest.parse(json.loads(manifest.read_bytes()))
+        except InvalidRecord as error:
+            raise ReadbenchError(f"{manifest}: not the manifest of a release ({error})") from error
+        except ValueError as error:
             raise ReadbenchError(f"{manifest}: not valid JSON ({error}); rebuild the release") from error
 
     @property
     def version(self) -> str:
-        return str(self.manifest.get("version", "unversioned"))
+        return self._manifest.version
 
     @cached_property
     def datasets(self) -> dict[str, DatasetInfo]:
         """Every dataset of the manifest, by name, in its order."""
-        known = self.manifest.get("datasets", {})
-        return {name: self._info(name, row) for name, row in known.items()}
+        return {name: self._info(name, row) for name, row in self._manifest.datasets.items()}
 
-    def _info(self, name: str, row: dict[str, Any]) -> DatasetInfo:
+    def _info(self, name: str, row: _Described) -> DatasetInfo:
         wanted = ("queries.parquet", *CORPUS_FILES.values())
-        listed = self.manifest.get("files", {})
+        listed = self._manifest.files
         files = {f: listed[f"data/{name}/{f}"] for f in wanted if f"data/{name}/{f}" in listed}
         digest = hashlib.sha256()
         for file, facts in sorted(files.items()):
-            digest.update(f"{file} {facts['content_sha256']}\n".encode())
-        status, reason = str(row.get("status", "ok")), row.get("reason")
-        if status == "ok" and not {"queries.parquet", CORPUS_FILES[0]} <= set(files):
-            status, reason = "no_data", "its data give no query with a relevant corpus entry"
+            digest.update(f"{file} {facts.content_sha256}\n".encode())
+        status, reason = row.status, row.reason
+        if status == LaneStatus.OK and not {"queries.parquet", CORPUS_FILES[0]} <= set(files):
+            status, reason = LaneStatus.NO_DATA, "its data give no query with a relevant corpus entry"
         return DatasetInfo(
             name=name,
             status=status,
             reason=reason,
-            origin=row.get("origin"),
-            partial=bool(row.get("partial", False)),
+            origin=row.origin,
+            partial=row.partial,
             data_hash=digest.hexdigest(),
             files=tuple(files),
             alignment=self._alignment(name, row),
         )
 
-    def _alignment(self, name: str, row: dict[str, Any]) -> str:
-        stated = str(row.get("alignment") or NAME)
+    def _alignment(self, name: str, row: _Described) -> str:
+        stated = str(row.settings.get("alignment") or NAME)
         if stated not in ALIGNMENTS:
             file = self.root / "manifest.json"
             raise ReadbenchError(f"{file}: {name} has alignment {stated!r}: known are {', '.join(ALIGNMENTS)}")
@@ -143,7 +179,7 @@ class Release:
         except (OSError, ValueError, KeyError) as error:
             raise ReadbenchError(f"{folder}: {error}; run `readbench verify`") from error
 
-    def labels(self, name: str) -> Labels:
+    def labels(self, name: str) -> TaskLabels:
         """Ids and classes only: enough to recompute every metric from a stored ranking."""
         queries, corpora = self._tables(name, ["entry_id", "class_label"])
 
@@ -151,7 +187,7 @@ class Release:
             values: list[str] = table.column(key).to_pylist()
             return values
 
-        return Labels(
+        return TaskLabels(
             query_ids=tuple(column(queries, "entry_id")),
             query_labels=np.array(column(queries, "class_label"), dtype=str),
             corpus_ids=tuple(e for _, t in corpora for e in column(t, "entry_id")),
@@ -176,6 +212,6 @@ class Release:
         return load(queries), corpus
 
 
-def normal_positions(labels: Labels) -> np.ndarray:
+def normal_positions(labels: TaskLabels) -> np.ndarray:
     """Positions of the Normal windows in the largest corpus: the normal reference of every level."""
     return np.flatnonzero(labels.corpus_labels == NORMAL)

@@ -18,7 +18,7 @@ import numpy as np
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.scoring.ties import rank, tie_keys
 from readbench_data.evaluation.task.arrays import ArrayCache, Costs, LevelCache
-from readbench_data.evaluation.task.release_data import Labels, Release, normal_positions
+from readbench_data.evaluation.task.release_data import Release, TaskLabels, normal_positions
 from readbench_data.evaluation.task.windows import (
     NAME,
     POSITION,
@@ -48,7 +48,7 @@ class Task:
 
     dataset: str
     data_hash: str
-    labels: Labels
+    labels: TaskLabels
     queries: Windows
     corpus: Windows
     reference: Windows
@@ -77,7 +77,7 @@ class Task:
     def only(self, rho: int) -> Task:
         """The task whose whole corpus is the one at ``rho``; the normal reference stays."""
         members = self.labels.members(rho)
-        labels = Labels(
+        labels = TaskLabels(
             self.labels.query_ids,
             self.labels.query_labels,
             tuple(self.labels.corpus_ids[i] for i in members),

@@ -1,62 +1,56 @@
 """Verification of a release folder: checksums, schema and every invariant the data model promises.
 
-``verify`` never stops at the first breach: it returns one row a file with counts of what is wrong, and the
+``verify_release`` never stops at the first breach: it returns one row a file with counts of what is wrong, and the
 breaches in words. It needs the folder only, neither original files nor lanes. With the sources' declarations of the
 code that made a release, its card and licence notes are made again and compared to the last byte.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
 
 from readbench_data.dataset.source import Source
-from readbench_data.errors import ReadbenchError
 from readbench_data.release import layout
+from readbench_data.release.manifest import BuiltDataset
 from readbench_data.release.parquet import AUDIT_SCHEMA
+from readbench_data.release.reading import manifest_in
 from readbench_data.release.verify.audit import check_audit, check_sizes
 from readbench_data.release.verify.described import check_card, check_croissant, check_licences
 from readbench_data.release.verify.entries import check_entries, check_pool
 from readbench_data.release.verify.listing import check_listing
-from readbench_data.release.verify.manifest import check_settings, require_manifest
+from readbench_data.release.verify.manifest import check_settings
 from readbench_data.release.verify.report import ERRORS, Check, FileReport, Report
 from readbench_data.release.verify.tables import read_groups
 from readbench_data.release.verify.votes import check_votes
 from readbench_data.store.store import Store
+from readbench_data.windows.outcomes import Outcome
 
-__all__ = ["ERRORS", "FileReport", "Report", "verify"]
+__all__ = ["ERRORS", "FileReport", "Report", "verify_release"]
 
 
-def verify(release: Store, sources: Mapping[str, Source] | None = None, code: str | None = None) -> Report:
+def verify_release(release: Store, sources: Mapping[str, Source] | None = None, code: str | None = None) -> Report:
     """Check the release in the root of ``release``. Raises ``ReadbenchError`` where there is no manifest.
 
     ``sources``, ``code``: this code's declarations and its version. A release that this version made has the texts it
     would write; of any other, or without them, what the texts say in numbers is compared.
     """
-    if not release.exists(layout.MANIFEST):
-        raise ReadbenchError(f"{release.url()}: no {layout.MANIFEST}: this is not a finished release")
-    try:
-        found = release.read_json(layout.MANIFEST)
-    except ValueError as error:
-        raise ReadbenchError(f"{release.url(layout.MANIFEST)}: not JSON ({error})") from error
-    manifest = require_manifest(found, release.url(layout.MANIFEST))
+    manifest = manifest_in(release)
     check = Check(release, manifest)
-    declared = sources if code is not None and code == manifest.get("code_version") else None
+    declared = sources if code is not None and code == manifest.code_version else None
     check_listing(check)
     check_settings(check)
-    for name, dataset in manifest["datasets"].items():
-        if dataset["status"] == "ok":
-            _check_dataset(check, name, dataset)
+    for name, dataset in manifest.built.items():
+        _check_dataset(check, name, dataset)
     check_card(check, declared)
     check_licences(check, declared)
     check_croissant(check)
     return check.report
 
 
-def _check_dataset(check: Check, name: str, dataset: dict[str, Any]) -> None:
+def _check_dataset(check: Check, name: str, dataset: BuiltDataset) -> None:
     """Entries, audit table and counts of one dataset."""
     audit_path = layout.audit(name)
     if not check.release.exists(audit_path):
@@ -66,28 +60,28 @@ def _check_dataset(check: Check, name: str, dataset: dict[str, Any]) -> None:
         return
     frame = pl.from_arrow(pa.concat_tables(audit))
     assert isinstance(frame, pl.DataFrame)
-    check_audit(check, audit_path, frame, dataset["rule"]["coverage"])
-    check_votes(check, audit_path, frame, dataset["rule"], dataset["settings"].get("length"))
+    check_audit(check, audit_path, frame, dataset.rule.coverage)
+    check_votes(check, audit_path, frame, dataset.rule, dataset.settings.length)
     shapes: dict[str, pa.Table] = {}
-    for file, expected in _expected_sets(frame, dataset["config"]["pollution"][1:]).items():
+    for file, expected in _expected_sets(frame, dataset.config.pollution[1:]).items():
         path = layout.data(name, file)
-        if path in check.manifest["files"]:
+        if path in check.manifest.files:
             found = check_entries(check, path, name, expected)
             if found is not None:
                 shapes[file] = found
         elif expected.height:
             check.breach(path, "unresolved", f"{expected.height} entries of the audit table have no file")
-    pools = [p for p in check.manifest["files"] if p.startswith(f"data/{name}/pool/")]
-    kept = frame.filter(pl.col("outcome") != "dropped")
+    pools = [p for p in check.manifest.files if p.startswith(f"data/{name}/pool/")]
+    kept = frame.filter(pl.col("outcome") != Outcome.DROPPED)
     if pools:
         check_pool(check, pools, name, kept)
     check_sizes(check, name, dataset, frame, shapes)
 
 
-def _expected_sets(audit: pl.DataFrame, levels: list[int]) -> dict[str, pl.DataFrame]:
-    corpus = audit.filter(pl.col("outcome") == "corpus")
+def _expected_sets(audit: pl.DataFrame, levels: Sequence[int]) -> dict[str, pl.DataFrame]:
+    corpus = audit.filter(pl.col("outcome") == Outcome.CORPUS)
     sets = {
-        layout.QUERIES: audit.filter(pl.col("outcome") == "query"),
+        layout.QUERIES: audit.filter(pl.col("outcome") == Outcome.QUERY),
         layout.ANOMALIES: corpus.filter(pl.col("pollution") == 0),
     }
     for rho in levels:

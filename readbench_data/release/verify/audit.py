@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -11,8 +10,10 @@ import pyarrow as pa
 from readbench_data.entry import NORMAL
 from readbench_data.release import layout
 from readbench_data.release.composition import compose_row
+from readbench_data.release.manifest import BuiltDataset
 from readbench_data.release.verify.report import Check
 from readbench_data.selection.sampling import normals_wanted
+from readbench_data.windows.outcomes import SELECTED, Outcome
 from readbench_data.windows.vote_sums import gives_class, vote_sums
 
 
@@ -20,12 +21,12 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
     """What the table promises by itself; ``coverage`` of the rule it was labelled by."""
     if frame["entry_id"].n_unique() != frame.height:
         check.breach(path, "label_error", "an entry_id occurs twice")
-    drawn = frame.filter(pl.col("outcome").is_in(["query", "corpus"]))
+    drawn = frame.filter(pl.col("outcome").is_in(SELECTED))
     sides = drawn.group_by("unit").agg(pl.col("outcome").n_unique().alias("n")).filter(pl.col("n") > 1)
     if sides.height:
         units = ", ".join(sides["unit"].sort().head(3))
         check.breach(path, "label_error", f"{sides.height} units on both sides: {units}", sides.height)
-    silent = frame.filter(~pl.col("outcome").is_in(["query", "corpus"]) & pl.col("reason").is_null())
+    silent = frame.filter(~pl.col("outcome").is_in(SELECTED) & pl.col("reason").is_null())
     if silent.height:
         check.breach(path, "label_error", f"{silent.height} windows in no set give no reason", silent.height)
     kept = frame.filter(pl.col("class_label").is_not_null())
@@ -37,28 +38,28 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
 
 
 def check_sizes(
-    check: Check, name: str, dataset: dict[str, Any], frame: pl.DataFrame, shapes: dict[str, pa.Table]
+    check: Check, name: str, dataset: BuiltDataset, frame: pl.DataFrame, shapes: dict[str, pa.Table]
 ) -> None:
     """Sets are as large as the settings ask for, and as the composition says."""
     path = layout.audit(name)
-    corpus = frame.filter(pl.col("outcome") == "corpus")
+    corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     anomalies = corpus.filter(pl.col("class_label") != NORMAL).height
-    queries = frame.filter(pl.col("outcome") == "query")
-    if anomalies > dataset["config"]["corpus_cap"] or queries.height > dataset["config"]["query_cap"]:
+    queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
+    if anomalies > dataset.config.corpus_cap or queries.height > dataset.config.query_cap:
         check.breach(path, "label_error", "a cap is exceeded")
-    for rho in dataset["config"]["pollution"][1:]:
+    for rho in dataset.config.pollution[1:]:
         normals = corpus.filter((pl.col("class_label") == NORMAL) & (pl.col("pollution") <= rho)).height
-        wanted, short = normals_wanted(anomalies, rho), dataset["shortfall"].get(str(rho), 0)
+        wanted, short = normals_wanted(anomalies, rho), dataset.shortfall.get(str(rho), 0)
         if normals != wanted - short:
             check.breach(path, "label_error", f"{normals} Normals at {rho} %, not {wanted} less {short}")
     have = Counter(corpus["class_label"].to_list())
-    floor = dataset["settings"]["min_same_class"]
+    floor = dataset.settings.min_same_class
     lonely = sorted({c for c in queries["class_label"] if have[c] < floor})
     if lonely:
         check.breach(path, "label_error", f"queries of {lonely[0]} have fewer than {floor} relevant entries")
-    stated = check.composition.get(name) or {}
-    levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset["config"]["pollution"][1:]}
-    built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels)
+    stated = check.composition[name].to_json() if name in check.composition else {}
+    levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset.config.pollution[1:]}
+    built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels).to_json()
     if built != stated:
         fields = [k for k in built if built[k] != stated.get(k)]
         check.breach(layout.COMPOSITION, "label_error", f"{name}: {', '.join(fields)} is not what the files hold")

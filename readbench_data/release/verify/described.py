@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import Any
+from typing import TypeVar
 
 import yaml
 
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
 from readbench_data.release.card import Published, card, configs, licence_note
-from readbench_data.release.card_parts import choices, table, versions
-from readbench_data.release.composition import table_rows
+from readbench_data.release.card_parts import setting_rows, table, version_line
+from readbench_data.release.composition import ReleaseComposition, table_rows
+from readbench_data.release.manifest import Manifest
 from readbench_data.release.verify.report import Check
+
+T = TypeVar("T", Manifest, ReleaseComposition)
 
 CHANGELOG = "CHANGELOG.md"
 """Beside the card of a published release; the card repeats what its newest section says."""
@@ -35,11 +38,9 @@ def check_card(check: Check, sources: Mapping[str, Source] | None = None) -> Non
     except yaml.YAMLError:
         front = None
     before = len(check.report.problems)
-    if not isinstance(front, dict) or front.get("configs") != configs(
-        check.manifest["files"], check.manifest["datasets"]
-    ):
+    if not isinstance(front, dict) or front.get("configs") != configs(check.manifest):
         check.breach(layout.CARD, "unlisted", "its configs are not the files of this release: the card is stale")
-    if f"version {check.manifest['version']}" not in text:
+    if f"version {check.manifest.version}" not in text:
         check.breach(layout.CARD, "unlisted", "it does not name this version: the card is stale")
     if before == len(check.report.problems):
         _compare(check, text, sources)
@@ -47,7 +48,7 @@ def check_card(check: Check, sources: Mapping[str, Source] | None = None) -> Non
 
 def _compare(check: Check, text: str, sources: Mapping[str, Source] | None) -> None:
     try:
-        composition = check.release.read_json(layout.COMPOSITION)
+        composition = ReleaseComposition.parse(check.release.read_json(layout.COMPOSITION))
         told = _first_wrong(check, text, composition, sources)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         told = "it cannot be made again from the manifest and composition.json"
@@ -56,23 +57,21 @@ def _compare(check: Check, text: str, sources: Mapping[str, Source] | None) -> N
 
 
 def _first_wrong(
-    check: Check, text: str, composition: dict[str, Any], sources: Mapping[str, Source] | None
+    check: Check, text: str, composition: ReleaseComposition, sources: Mapping[str, Source] | None
 ) -> str | None:
     manifest, lines = check.manifest, text.split("\n")
     if sources is not None:
         cards = _cards(check, text, composition, sources)
         same = max(_same_lines(lines, right.split("\n")) for right in cards)
         return None if text in cards else f"line {same + 1} is not what this release's card says"
-    rows = table([], table_rows(composition))[2:]
-    first = lines.index(rows[0]) if rows[0] in lines else 0
-    if lines[first : first + len(rows)] != rows or _is_row(lines[first + len(rows)]):
+    if not any(_has_rows(lines, table([], table_rows(composition, absent))[2:]) for absent in (False, True)):
         return "its composition table is not that of composition.json"
-    settings = [_cells(line)[:2] for line in choices(manifest, {}, []) if line.startswith("| `")]
+    settings = [row[:2] for row in setting_rows(manifest)]
     there = [_cells(line)[:2] for line in lines if _is_row(line)]
     missing = [cells for cells in settings if cells not in there]
     if missing:
         return f"its setting {missing[0][0]} is not that of the manifest"
-    version = next(line for line in versions(manifest, None) if line.startswith("- version "))
+    version = version_line(manifest)
     return (
         None
         if any(line.startswith(version) for line in lines)
@@ -80,17 +79,23 @@ def _first_wrong(
     )
 
 
-def _cards(check: Check, text: str, composition: dict[str, Any], sources: Mapping[str, Source]) -> list[str]:
+def _cards(check: Check, text: str, composition: ReleaseComposition, sources: Mapping[str, Source]) -> list[str]:
     """The card as the build writes it, with the datasets in the order of the declarations, and as it is published, with
     those of the manifest's JSON. Where it is read on the Hub is taken from itself."""
     found = _ON_THE_HUB.search(text)
     where = Published(found[1], found[2]) if found else None
 
-    def ordered(told: Mapping[str, Any]) -> dict[str, Any]:
-        return {**told, "datasets": {n: told["datasets"][n] for n in sources if n in told["datasets"]}}
+    def ordered(told: T) -> T:
+        return told.changed(datasets={n: told.datasets[n] for n in sources if n in told.datasets})
 
     pairs = ((ordered(check.manifest), ordered(composition)), (check.manifest, composition))
     return [card(*pair, sources, where, _since(check)) for pair in pairs]
+
+
+def _has_rows(lines: list[str], rows: list[str]) -> bool:
+    """Whether one table of the card holds exactly these rows."""
+    first = lines.index(rows[0]) if rows[0] in lines else 0
+    return lines[first : first + len(rows)] == rows and not _is_row(lines[first + len(rows)])
 
 
 def _same_lines(found: list[str], right: list[str]) -> int:
@@ -108,7 +113,7 @@ def _cells(row: str) -> list[str]:
 
 def _since(check: Check) -> tuple[str, str] | None:
     """The version before and what has changed, as the changelog's newest section has it."""
-    if CHANGELOG not in check.manifest["files"]:
+    if CHANGELOG not in check.manifest.files:
         return None
     text = _text(check, CHANGELOG)
     newest = text.find("\n## ")
@@ -120,9 +125,9 @@ def check_licences(check: Check, sources: Mapping[str, Source] | None = None) ->
     """Every dataset's note names the licence that the manifest states, and so does the card; with ``sources`` the note
     is what is made of them, to the last byte."""
     text = _text(check, layout.CARD) if check.release.exists(layout.CARD) else ""
-    for name, dataset in check.manifest["datasets"].items():
-        path, licence = layout.licence(name), dataset.get("licence")
-        if dataset["status"] != "ok" or not _as_listed(check, path):
+    for name, dataset in check.manifest.built.items():
+        path, licence = layout.licence(name), dataset.licence
+        if not _as_listed(check, path):
             continue
         note = _text(check, path)
         if not note.strip():
@@ -148,7 +153,7 @@ def _text(check: Check, path: str) -> str:
 
 def check_croissant(check: Check) -> None:
     """croissant.json, where there is one, describes exactly the data files that are there, and this version."""
-    if layout.CROISSANT not in check.manifest["files"] or not check.release.exists(layout.CROISSANT):
+    if layout.CROISSANT not in check.manifest.files or not check.release.exists(layout.CROISSANT):
         return
     try:
         told = check.release.read_json(layout.CROISSANT)
@@ -156,6 +161,6 @@ def check_croissant(check: Check) -> None:
     except (ValueError, KeyError, TypeError, AttributeError):
         check.breach(layout.CROISSANT, "schema_error", "cannot be read as a description of a release")
         return
-    data = {path for path in check.manifest["files"] if path.startswith("data/")}
-    if described != data or told.get("version") != check.manifest["version"]:
+    data = {path for path in check.manifest.files if path.startswith("data/")}
+    if described != data or told.get("version") != check.manifest.version:
         check.breach(layout.CROISSANT, "unlisted", "it does not describe the files of this release: it is stale")

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from readbench_data.entry import ENTRY_SCHEMA, NORMAL
 from readbench_data.release.verify.report import Check
 from readbench_data.release.verify.tables import read_groups
+from readbench_data.windows.outcomes import Outcome
 
 
 def check_entries(check: Check, path: str, name: str, expected: pl.DataFrame) -> pa.Table | None:
@@ -84,12 +85,12 @@ def _check_against_audit(check: Check, path: str, shapes: pa.Table, expected: pl
     if lost:
         check.breach(path, "unresolved", f"{lost} entries do not match the audit table", lost)
     normal = pl.col("class_label") == NORMAL
-    side = pl.when(pl.col("outcome") == "query").then(pl.lit("test")).otherwise(pl.lit("train"))
+    side = pl.when(pl.col("outcome") == Outcome.QUERY).then(pl.lit("test")).otherwise(pl.lit("train"))
     wrong = joined.filter(
         (pl.col("class_label") != pl.col("audited"))
         | (pl.when(normal).then(pl.lit("normal")).otherwise(pl.lit("anomaly")) != pl.col("label"))
         | (side != pl.col("native_split"))
-        | (normal & (pl.col("outcome") == "query"))
+        | (normal & (pl.col("outcome") == Outcome.QUERY))
     ).height
     if wrong:
         check.breach(path, "label_error", f"{wrong} entries whose label, class or side disagree with the audit", wrong)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from readbench_data.release import layout
+from readbench_data.release.composition import BuiltRow, ReleaseComposition
+from readbench_data.release.manifest import Manifest
 from readbench_data.store.store import Store
 
 ERRORS = (
@@ -43,7 +44,7 @@ class Report:
     def ok(self) -> bool:
         return not self.problems
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, str | int]]:
         """One plain row a file, for the quality checks."""
         return [{"path": f.path, **{e: f.counts[e] for e in ERRORS}} for f in self.files]
 
@@ -51,19 +52,19 @@ class Report:
 class Check:
     """A release under verification and what has been found so far."""
 
-    def __init__(self, release: Store, manifest: dict[str, Any]) -> None:
+    def __init__(self, release: Store, manifest: Manifest) -> None:
         self.release = release
         self.manifest = manifest
-        self.report = Report(manifest["version"])
+        self.report = Report(manifest.version)
         self._by_path: dict[str, FileReport] = {}
 
     @cached_property
-    def composition(self) -> dict[str, Any]:
+    def composition(self) -> dict[str, BuiltRow]:
         """What composition.json says was built, by dataset; nothing where it cannot be read."""
         try:
-            stated = self.release.read_json(layout.COMPOSITION)["datasets"]
-            return {name: dataset["built"] for name, dataset in stated.items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            stated = ReleaseComposition.parse(self.release.read_json(layout.COMPOSITION)).datasets
+            return {name: dataset.built for name, dataset in stated.items() if dataset.built is not None}
+        except (OSError, ValueError):
             self.breach(layout.COMPOSITION, "schema_error", "cannot be read as the composition of a release")
             return {}
 

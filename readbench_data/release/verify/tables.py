@@ -37,10 +37,10 @@ def read_groups(check: Check, path: str, schema: pa.Schema, called: str = "fixed
 
 
 def _stated(check: Check, path: str, rows: int, content: str) -> None:
-    stated = check.manifest["files"].get(path)
-    if stated is not None and stated["rows"] != rows:
-        check.breach(path, "row_error", f"{rows} rows, the manifest says {stated['rows']}")
-    if stated is not None and stated["content_sha256"] != content:
+    stated = check.manifest.files.get(path)
+    if stated is not None and stated.rows != rows:
+        check.breach(path, "row_error", f"{rows} rows, the manifest says {stated.rows}")
+    if stated is not None and stated.content_sha256 != content:
         check.breach(path, "checksum_error", "its content is not what the manifest states (content_sha256)")
 
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
 from readbench_data.entry import NORMAL
+from readbench_data.release.lane_records import RuleSettings
 from readbench_data.release.verify.report import Check
-from readbench_data.windows.index import CROSSES_UNITS
-from readbench_data.windows.labeling import AMBIGUOUS, MIXED, UNLABELLED
+from readbench_data.windows.outcomes import Reason
 
 BY_STEP = ("majority", "short_fault", "native")
 """Rules by which every step has one vote; by ``majority_of_beats`` a beat has."""
 
 
-def check_votes(check: Check, path: str, frame: pl.DataFrame, rule: Mapping[str, Any], length: int | None) -> None:
+def check_votes(check: Check, path: str, frame: pl.DataFrame, rule: RuleSettings, length: int | None) -> None:
     """Sums, shares and reasons of all rows of an audit table. ``rule`` and ``length`` (steps of a window, None where
     each has its own) as the manifest states them."""
     rows = frame.select("entry_id", "rule", "class_label", "reason", "majority_share").join(
         _sums(frame), on="entry_id", how="left"
     )
     rows = rows.with_columns(pl.col("total", "normal", "best", "tied", "least", "own").fill_null(0))
-    wrong = {f"labelled by another rule than {rule['name']}": pl.col("rule") != rule["name"]}
-    if length is not None and rule["name"] in BY_STEP:
+    wrong = {f"labelled by another rule than {rule.name}": pl.col("rule") != rule.name}
+    if length is not None and rule.name in BY_STEP:
         wrong[f"whose votes are not their {length} steps"] = _not_the_steps(rows, length)
-    wrong["whose majority_share is not that of their votes"] = (pl.col("least") < 0) | _another_share(rule["name"])
+    wrong["whose majority_share is not that of their votes"] = (pl.col("least") < 0) | _another_share(rule.name)
     wrong["whose reason does not follow from their votes"] = _another_reason(rule)
     for words, condition in wrong.items():
         found = rows.filter(condition)
@@ -61,9 +58,9 @@ def _not_the_steps(rows: pl.DataFrame, length: int) -> pl.Expr:
     """A step without a code does not vote: windows that touch one have no more votes than steps. Where a dataset has
     such steps, a window that crosses units may touch one too."""
     total, reason = pl.col("total"), pl.col("reason")
-    touching = reason.eq_missing(UNLABELLED)
+    touching = reason.eq_missing(Reason.UNLABELLED)
     if rows.filter(touching & (total < length)).height:
-        touching |= reason.eq_missing(CROSSES_UNITS)
+        touching |= reason.eq_missing(Reason.CROSSES_UNITS)
     return (total > length) | ((total < length) & ~touching)
 
 
@@ -73,22 +70,24 @@ def _another_share(rule: str) -> pl.Expr:
     strongest = pl.max_horizontal("normal", "best")
     votes = pl.when(pl.col("class_label").is_null()).then(strongest).otherwise("own")
     off = (pl.col("majority_share").fill_nan(None) - votes / pl.col("total")).abs() > 1e-9
-    kept_of_event = pl.col("reason").is_in([UNLABELLED, CROSSES_UNITS]).fill_null(False) & (rule == "short_fault")
+    kept_of_event = pl.col("reason").is_in([Reason.UNLABELLED, Reason.CROSSES_UNITS]).fill_null(False) & (
+        rule == "short_fault"
+    )
     return (pl.col("total") > 0) & off.fill_null(True) & ~kept_of_event
 
 
-def _another_reason(rule: Mapping[str, Any]) -> pl.Expr:
+def _another_reason(rule: RuleSettings) -> pl.Expr:
     normal, best = pl.col("normal"), pl.col("best")
-    pure = normal / pl.col("total") >= rule.get("normal_purity", 1.0)
+    pure = normal / pl.col("total") >= rule.normal_purity
     tie = (best >= normal) & (best > 0) & (pl.col("tied") > 1)
-    if rule["name"] == "short_fault":  # two events of which as many steps lie inside, though Normal has more
+    if rule.name == "short_fault":  # two events of which as many steps lie inside, though Normal has more
         tie |= (normal > best) & (best > 0)
     return (
         pl.when(pl.col("class_label") == NORMAL)
         .then(~pure)
-        .when(pl.col("reason") == MIXED)
+        .when(pl.col("reason") == Reason.MIXED)
         .then((normal <= best) | pure)
-        .when(pl.col("reason") == AMBIGUOUS)
+        .when(pl.col("reason") == Reason.AMBIGUOUS)
         .then(~tie)
         .otherwise(False)
     )

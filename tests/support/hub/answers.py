@@ -1,4 +1,4 @@
-"""The form of the Hub's answers."""
+"""The Hub's answers as JSON."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ LFS_FROM = 100_000
 
 
 def validate(content: str) -> dict[str, Any]:
-    """What the Hub checks of a card: YAML that is a mapping, known licences and sizes, sound configs."""
+    """Check a card as the Hub does: YAML that is a mapping, known licences and sizes, valid configs."""
     errors = []
     front = None
     with suppress(yaml.YAMLError):
         front = yaml.safe_load(content.split("---\n")[1]) if content.startswith("---\n") else None
     if not isinstance(front, dict):
-        return {"errors": [{"message": "the front matter is no YAML mapping"}], "warnings": []}
+        return {"errors": [{"message": "the front matter is not a YAML mapping"}], "warnings": []}
     if front.get("license") not in LICENCES:
         errors.append({"message": f"license {front.get('license')!r} is not known"})
     if not set(front.get("size_categories", [])) <= SIZES:
@@ -45,11 +45,11 @@ def entry(path: str, file: File) -> dict[str, Any]:
     return entry | ({"lfs": {"oid": file.sha256, "size": file.size, "pointerSize": 130}} if file.lfs else {})
 
 
-def preupload(asked: dict[str, Any], files: dict[str, File]) -> dict[str, Any]:
-    lfs = asked["path"].endswith(".parquet") or asked["size"] > LFS_FROM
-    there = files.get(asked["path"])
+def preupload(requested: dict[str, Any], files: dict[str, File]) -> dict[str, Any]:
+    lfs = requested["path"].endswith(".parquet") or requested["size"] > LFS_FROM
+    there = files.get(requested["path"])
     oid = None if there is None else there.sha256 if there.lfs else there.oid
-    return {"path": asked["path"], "uploadMode": "lfs" if lfs else "regular", "shouldIgnore": False, "oid": oid}
+    return {"path": requested["path"], "uploadMode": "lfs" if lfs else "regular", "shouldIgnore": False, "oid": oid}
 
 
 def info(name: str, repository: Repository, commit: str) -> dict[str, Any]:

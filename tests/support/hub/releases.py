@@ -1,4 +1,4 @@
-"""Small releases to publish, patience without waiting, and the token that must never be seen."""
+"""Small releases to publish, a retry policy that does not wait, and the token that must never be shown."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import json
 from pathlib import Path
 from typing import Any
 
-from readbench_data.hub.patience import Patience
+from readbench_data.hub.retry_policy import RetryPolicy
 
 TOKEN = "hf_thistokenmustneverbeshown"
 
 
-def patient(attempts: int = 8) -> Patience:
-    """Patience that does not wait, and keeps the waits it would have made in ``waits``."""
+def quick_policy(attempts: int = 8) -> RetryPolicy:
+    """Return a retry policy that does not wait; its attribute ``waits`` lists the waits it would have made."""
     waits: list[float] = []
-    made = Patience(attempts=attempts, sleep=waits.append)
+    made = RetryPolicy(attempts=attempts, sleep=waits.append)
     made.waits = waits  # type: ignore[attr-defined]
     return made
 
 
 def tiny(folder: Path, version: str, changed: bool) -> dict[str, Any]:
-    """A release folder of two datasets as the publisher sees it: a manifest and the files it lists.
+    """Write a release folder of two datasets, a manifest and the files it lists, and return the manifest.
 
-    With ``changed``, one Parquet file of four and the small files are others, and a file is gone.
+    With ``changed``, one of the four Parquet files and the small files differ, and one file is missing.
     """
     contents = {
         f"data/{name}/{part}.parquet": f"PAR1 {name} {part}".encode() * 40

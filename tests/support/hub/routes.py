@@ -74,10 +74,10 @@ class Routes(Storage):
             return self._paths(files, body)
         return self.error(404, f"no verb {verb}")
 
-    def _create(self, asked: dict[str, Any]) -> None:
-        name = f"{asked.get('organization') or 'tester'}/{asked['name']}"
+    def _create(self, requested: dict[str, Any]) -> None:
+        name = f"{requested.get('organization') or 'tester'}/{requested['name']}"
         url = f"{self.server.url}/datasets/{name}"
-        private = asked.get("private") or asked.get("visibility") == "private"
+        private = requested.get("private") or requested.get("visibility") == "private"
         if not self.server.create(name, bool(private)):
             return self.json({"error": "You already created this dataset repo", "url": url}, 409)
         return self.json({"url": url, "id": name, "name": name})
@@ -127,9 +127,9 @@ class Routes(Storage):
 
     def _paths(self, files: dict[str, File], body: bytes) -> None:
         is_json = "json" in (self.headers.get("Content-Type") or "")
-        asked = json.loads(body) if is_json else urllib.parse.parse_qs(body.decode())
+        requested = json.loads(body) if is_json else urllib.parse.parse_qs(body.decode())
         out: list[dict[str, Any]] = []
-        for path in (p.strip("/") for p in asked["paths"]):
+        for path in (p.strip("/") for p in requested["paths"]):
             if path in files:
                 out.append(answers.entry(path, files[path]))
             elif not path or any(p.startswith(f"{path}/") for p in files):

@@ -1,7 +1,7 @@
 """A Hub on the loopback that speaks the real protocol for datasets: LFS batch, preupload, ndjson commits, tags,
 trees, resolve with ranges, and its error statuses. Our own code on the standard library; the real clients talk to it.
 
-``Fault`` says what goes wrong with a request; ``HubStandIn.faults`` is asked before every one.
+``Fault`` describes what goes wrong with a request; ``HubStandIn.faults`` is called before each request.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from tests.support.hub.routes import Routes
 from tests.support.hub.state import HubState
-from tests.support.hub.wire import Asked, Fault
+from tests.support.hub.wire import Fault, LoggedRequest
 
-__all__ = ["Asked", "Fault", "HubStandIn"]
+__all__ = ["Fault", "HubStandIn", "LoggedRequest"]
 
 
 class HubStandIn(HubState, ThreadingHTTPServer):
-    """Listens from the start; ``url`` is its endpoint."""
+    """A Hub that listens as soon as it is created; ``url`` is its endpoint."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -28,7 +28,7 @@ class HubStandIn(HubState, ThreadingHTTPServer):
     def __init__(self, folder: Path) -> None:
         HubState.__init__(self, folder)
         ThreadingHTTPServer.__init__(self, ("127.0.0.1", 0), Routes)
-        self._log: list[Asked] = []
+        self._log: list[LoggedRequest] = []
         self._busy = 0
         self._idle = threading.Condition()
         self.faults: Callable[[str, str], Fault | None] = lambda what, path: None
@@ -44,11 +44,11 @@ class HubStandIn(HubState, ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that is gone is no news here."""
+        """Ignore clients that have disconnected."""
 
     @property
-    def log(self) -> list[Asked]:
-        """What was asked, once every request in hand is written down: a client has its answer a moment earlier."""
+    def log(self) -> list[LoggedRequest]:
+        """The requests so far, once all running ones are logged: a client gets its answer slightly earlier."""
         with self._idle:
             self._idle.wait_for(lambda: self._busy == 0, timeout=5)
         return self._log
@@ -57,15 +57,15 @@ class HubStandIn(HubState, ThreadingHTTPServer):
         with self._idle:
             self._busy += 1
 
-    def end(self, asked: Asked) -> None:
+    def end(self, request: LoggedRequest) -> None:
         with self._idle:
-            self._log.append(asked)
+            self._log.append(request)
             self._busy -= 1
             self._idle.notify_all()
 
     def counts(self) -> dict[str, int]:
-        """Number of requests by kind."""
+        """Return the number of requests by kind."""
         out: dict[str, int] = {}
-        for asked in self.log:
-            out[asked.what] = out.get(asked.what, 0) + 1
+        for request in self.log:
+            out[request.what] = out.get(request.what, 0) + 1
         return dict(sorted(out.items()))

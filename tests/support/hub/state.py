@@ -1,5 +1,5 @@
-"""What a Hub holds: blobs, repositories, commits and tags. Changes are made under one lock, so whatever a test looks
-at is a state that a reader could have seen."""
+"""The state of a Hub: blobs, repositories, commits and tags. Changes are made under one lock, so a test sees only
+states that a reader could have seen."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HubState:
         self.rivals = 0
 
     def read(self, name: str, revision: str, path: str) -> bytes:
-        """A file of a commit or tag."""
+        """Return the bytes of a file of a commit or tag."""
         return (self.blobs / self.files(name, revision)[path].sha256).read_bytes()
 
     def files(self, name: str, revision: str) -> dict[str, File]:
@@ -90,7 +90,7 @@ class HubState:
             return made
 
     def rival(self, name: str) -> None:
-        """Somebody else adds a note to the repository."""
+        """Commit a note to the repository as a concurrent user."""
         with self.lock:
             if name in self.repositories:
                 self.rivals += 1

@@ -1,4 +1,4 @@
-"""Large-file storage: uploads by their SHA-256, and downloads, whole or in ranges, from another host."""
+"""Large-file storage: uploads by SHA-256, and complete or ranged downloads from another host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.hub.wire import Wire
 
 
 class Storage(Wire):
-    """The part of the Hub that takes and gives bytes."""
+    """The part of the Hub that stores and serves bytes."""
 
     def lfs(self, oid: str, body: bytes) -> None:
         if self.command == "PUT":
@@ -27,9 +27,9 @@ class Storage(Wire):
             return self.json({}, 200 if there else 404)
         return self._blob(oid, {"ETag": f'"{oid}"'})
 
-    def batch(self, asked: dict[str, Any]) -> None:
+    def batch(self, requested: dict[str, Any]) -> None:
         objects = []
-        for one in asked["objects"]:
+        for one in requested["objects"]:
             entry: dict[str, Any] = {"oid": one["oid"], "size": one["size"]}
             if not (self.server.blobs / one["oid"]).is_file():
                 href = f"{self.server.url}/lfs/{one['oid']}"
@@ -47,7 +47,7 @@ class Storage(Wire):
             return self.json({"error": "Entry not found"}, 404, headers)
         etag = file.sha256 if file.lfs else file.oid
         headers = {"X-Repo-Commit": commit, "ETag": f'"{etag}"'}
-        if file.lfs:  # large files lie on another host, as on the real Hub
+        if file.lfs:  # large files are served by another host, as on the real Hub
             where = f"http://localhost:{self.server.server_port}/lfs/{file.sha256}"
             linked = {"X-Linked-Size": str(file.size), "X-Linked-Etag": f'"{etag}"', "Location": where}
             return self.send(302, b"", headers | linked)

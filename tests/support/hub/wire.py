@@ -1,4 +1,4 @@
-"""How a request is heard and answered, and how it goes wrong on the way."""
+"""Receives and answers requests, and injects faults."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One request: ``what`` is its kind in words, such as ``POST commit``."""
+class LoggedRequest:
+    """One request: ``what`` is its kind, such as ``POST commit``."""
 
     what: str
     path: str
@@ -46,11 +46,11 @@ class Dropped(Exception):
 
 
 class Wire(BaseHTTPRequestHandler):
-    """One connection. What is asked is answered by ``route``; the server says what goes wrong with it."""
+    """One connection. ``route`` answers its requests; the server decides which faults are injected."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    wbufsize = -1  # an answer is one packet: nothing waits for a delayed acknowledgement
+    wbufsize = -1  # one packet per answer, so nothing waits for a delayed acknowledgement
     server: HubStandIn
 
     @abstractmethod
@@ -58,7 +58,7 @@ class Wire(BaseHTTPRequestHandler):
         """Answer one request."""
 
     def log_message(self, *arguments: object) -> None:
-        """Nothing on stderr."""
+        """Write nothing to stderr."""
 
     def do_any(self) -> None:
         body = self._body()
@@ -79,7 +79,7 @@ class Wire(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             authorized = bool(self.headers.get("Authorization"))
-            self.server.end(Asked(what, self.path, self.status, len(body), authorized))
+            self.server.end(LoggedRequest(what, self.path, self.status, len(body), authorized))
 
     do_GET = do_POST = do_PUT = do_HEAD = do_DELETE = do_any  # noqa: N815
 
@@ -102,15 +102,15 @@ class Wire(BaseHTTPRequestHandler):
             os.kill(fault.pid, signal.SIGKILL)
             raise Dropped
         if fault.kind == ("drop_before" if before else "drop_after"):
-            # a reset, not an orderly end: linger 0 makes the kernel send RST
+            # a reset instead of an orderly close: linger 0 makes the kernel send RST
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.connection.close()
             raise Dropped
         if before and fault.kind == "status":
-            said = "injected"
+            message = "injected"
             if self.server.echo_secrets:
-                said += f": you sent {self.headers.get('Authorization')} to {self.path}?X-Amz-Signature=abcdef"
-            self.json({"error": said}, fault.code, dict(fault.headers) | {"X-Error-Message": said})
+                message += f": you sent {self.headers.get('Authorization')} to {self.path}?X-Amz-Signature=abcdef"
+            self.json({"error": message}, fault.code, dict(fault.headers) | {"X-Error-Message": message})
 
     def _body(self) -> bytes:
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":

@@ -1,4 +1,4 @@
-"""CATS again: rows of the one table, votes by its own ``category`` column, in which 0 is normal operation."""
+"""Derives CATS windows: rows of the only table, votes from its ``category`` column, in which 0 is normal operation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(path: Path) -> tuple[list[str], list[list[str]]]:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     header, rows = table(root / row["source_file"])
     part = rows[row["context_start"] : row["context_stop"]]
     places = [header.index(name) for name in channels]

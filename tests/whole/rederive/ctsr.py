@@ -1,4 +1,4 @@
-"""CTSR again: one line of a tab-separated file, its end cut where only NaN follows, gaps filled forward, then back."""
+"""Derives CTSR series: one line of a tab-separated file without trailing NaN, gaps filled forward, then backward."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][1] of a series, its vote and its class, from the original file below ``root``."""
+    """Return values [T][1], vote and class of a series, from the original file in ``root``."""
     path = root / row["source_file"]
     assert row["context_stop"] == row["context_start"] + 1, "a series is one line"
     label, *cells = path.read_text().splitlines()[row["context_start"]].split("\t")

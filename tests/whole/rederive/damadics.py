@@ -1,5 +1,5 @@
-"""DAMADICS again: lines of a daily text file, the first column the second of the day. Faults as the publisher's table
-lists them, their last second included; where two overlap the later one has the second."""
+"""Derives DAMADICS windows: lines of a daily text file, whose first column is the second of the day. Faults are those
+of the publisher's table, including their last second; of two overlapping faults the later one counts."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def day(path: Path, name: str) -> np.ndarray:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     name = row["recording_id"].split("/")[0]
     lines = day(root / row["source_file"], name)
     values = lines[row["context_start"] : row["context_stop"], 1:].astype(np.float32)
-    for place in range(values.shape[1]):  # a missing value is the one before it, a leading gap the one after it
+    for place in range(values.shape[1]):  # fill forward, then a leading gap backward
         for step in [*range(1, len(values)), *range(len(values) - 2, -1, -1)]:
             other = step - 1 if step and not np.isnan(values[step - 1, place]) else min(step + 1, len(values) - 1)
             if np.isnan(values[step, place]):

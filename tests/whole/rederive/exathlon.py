@@ -1,6 +1,6 @@
-"""Exathlon again: rows of a trace's CSV, put on whole seconds; a fault lasts from its root cause to the end of its
-extended effect, both seconds included. Where two rows have one second the greater value counts, -1 and no row are
-missing, and a missing value is the one before it, at the beginning the one after it."""
+"""Derives Exathlon windows: rows of a trace's CSV, mapped to whole seconds; a fault lasts from its root cause to the
+end of its extended effect, both seconds included. Of two rows of the same second the greater value counts; -1 and
+seconds without a row are missing; missing values are filled forward, then a leading gap backward."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ CLASSES = {
 
 
 def text(path: Path) -> str:
-    """The one CSV in an archive. A split one is its parts one after another: a marker, a local header, the member."""
+    """Return the only CSV in an archive. The concatenated parts of a split one are a marker, a local header, the
+    member."""
     parts = sorted(path.parent.glob(f"{path.stem}.z[0-9][0-9]"))
     if not parts:
         with zipfile.ZipFile(path) as archive:
@@ -42,7 +43,7 @@ def text(path: Path) -> str:
 
 @cache
 def trace(path: Path, channels: tuple[str, ...]) -> tuple[list[int], np.ndarray]:
-    """Second and metrics of each row."""
+    """Return second and metrics of each row."""
     header, *rows = [line.split(",") for line in text(path).splitlines()]
     places = [metric(header, channel) for channel in channels]
     return [int(row[0]) for row in rows], np.array([[float(row[i] or "nan") for i in places] for row in rows])
@@ -59,7 +60,7 @@ def second(time: str) -> int:
 
 
 def metric(header: list[str], channel: str) -> int:
-    """The column of a channel; the metrics of the stream bear the name of the job after ``driver``."""
+    """Return the column of a channel; the metrics of the stream have the name of the job after ``driver``."""
     if not channel.startswith("driver_StreamingMetrics"):
         return header.index(channel)
     (place,) = [i for i, c in enumerate(header) if c.startswith("driver_") and c.endswith(channel[len("driver") :])]
@@ -67,10 +68,10 @@ def metric(header: list[str], channel: str) -> int:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     path = root / row["source_file"]
     seconds, metrics = trace(path, tuple(channels))
-    first, last = second(row["time_start"]), second(row["time_stop"])
+    first, last = second(row["time_start"]), second(row["time_stop"]) - 1
     read: dict[int, np.ndarray] = {}
     for place in range(row["context_start"], row["context_stop"]):
         read[seconds[place]] = np.fmax(read.get(seconds[place], metrics[place]), metrics[place])
@@ -78,7 +79,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
     held = np.full(len(channels), np.nan)
     for cells in reversed(read.values()):
         held = np.where(np.isnan(cells), held, cells)
-    held = np.nan_to_num(held)  # the first value of every channel, 0 where it has none
+    held = np.nan_to_num(held)  # the first value of every channel, 0 if it has none
     values = np.zeros((last - first + 1, len(channels)), np.float32)
     for s in range(min(first, *read), last + 1):
         if s in read:
@@ -92,7 +93,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
         if f["trace_name"] == path.stem
     ]
     own.sort(key=lambda fault: fault[:2])
-    for start, end, fault in own:  # the one that starts later has the second
+    for start, end, fault in own:  # of two faults the one that starts later counts
         for s in range(max(start, first), min(end, last) + 1):
             told[s - first] = fault["anomaly_type"]
     assert "unknown" not in told, "a window that touches an unknown anomaly has no class"

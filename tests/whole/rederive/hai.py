@@ -1,5 +1,5 @@
-"""HAI 21.03 again: rows of a gzipped table; a run of ones in the ``attack`` column is the attack of the timetable that
-starts nearest, and its class the first control loop named there."""
+"""Derives HAI 21.03 windows: rows of a gzipped table; a run of ones in the ``attack`` column is the attack of the
+timetable with the nearest start, and its class is the first control loop named there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 @cache
 def table(path: Path) -> tuple[list[str], list[list[str]], list[str]]:
-    """Header, rows, and the code of every row."""
+    """Return header, rows, and the code of every row."""
     with gzip.open(path, "rt", newline="") as stream:
         header, *rows = list(csv.reader(stream))
     with (path.parent / "attack_timetable.csv").open(newline="") as stream:
@@ -37,7 +37,7 @@ def table(path: Path) -> tuple[list[str], list[list[str]], list[str]]:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     header, rows, codes = table(root / row["source_file"])
     places = [header.index(name) for name in channels]
     part = rows[row["context_start"] : row["context_stop"]]

@@ -1,4 +1,4 @@
-"""MIT-BIH again, from the bytes: 12-bit pairs (format 212) and annotation words, by the WFDB manual."""
+"""Derives MIT-BIH windows from the bytes: 12-bit pairs (format 212) and annotation words, following the WFDB manual."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUP = {
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     data = root / row["source_file"]
     lines = [x.split() for x in data.with_suffix(".hea").read_text().splitlines() if x and not x.startswith("#")]
     leads = {line[8]: line for line in lines[1:3]}
@@ -34,7 +34,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
 
 
 def _majority(votes: Counter[str]) -> str | None:
-    """The group most beats have; Normal only where there is nothing else; a tie of faults has no class."""
+    """Return the group of most beats; Normal only if there is no other group; a tie of faults has no class."""
     groups: Counter[str] = Counter()
     for symbol, n in votes.items():
         groups[GROUP[symbol]] += n

@@ -1,4 +1,4 @@
-"""Petrobras 3W again: the rows of one Parquet instance as they stand there. A window holds no row that was dropped."""
+"""Derives Petrobras 3W windows: the unchanged rows of one Parquet instance. A window contains no dropped row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window and votes by raw code, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and the steady-state code of a window, from the files in ``root``."""
     instance = pd.read_parquet(root / row["source_file"])
     part = instance.iloc[row["context_start"] : row["context_stop"]]
     seven = ["P-PDG", "P-TPT", "T-TPT", "P-MON-CKP", "T-JUS-CKP", "P-JUS-CKGL", "QGL"]

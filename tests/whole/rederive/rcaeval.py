@@ -1,6 +1,6 @@
-"""RCAEval again: one table a case, named by its folder ``service_fault``; the fault acts from the first row at or after
-the second of the injection. A missing number is the one before it in the case, at the beginning the one after it; what
-a case does not measure is 0."""
+"""Derives RCAEval windows: one table per case, named by its folder ``service_fault``; the fault acts from the first row
+at or after the second of the injection. Missing numbers are filled forward within the case, then a leading gap
+backward; metrics that a case does not measure are 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def case(path: Path) -> tuple[pd.DataFrame, float]:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     path = root / row["source_file"]
     table, injected = case(path)
     part = slice(row["row_start"], row["row_stop"])

@@ -1,6 +1,6 @@
-"""ROAD again: frames of a capture in tenths of a second, of each tenth the last value of every signal. A missing value
-is the one before it, at the beginning the one after it; a signal that never comes is 0. An accelerator attack lasts
-throughout, the others as long as metadata.json says."""
+"""Derives ROAD windows: frames of a capture in tenths of a second, with the last value of every signal per tenth.
+Missing values are filled forward, then a leading gap backward; a signal without values is 0. An accelerator attack
+lasts for the whole capture, the others have the duration in metadata.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 
 @cache
 def capture(path: Path, channels: tuple[str, ...]) -> list[tuple[bool, int, list[tuple[int, float]]]]:
-    """Whether attacked, the tenth of a second, and the channels with their values, of each frame."""
+    """Return for each frame whether it is attacked, the tenth of a second, and the channels with their values."""
     place = {name: i for i, name in enumerate(channels)}
     frames = []
     with path.open(newline="") as stream:
@@ -32,7 +32,7 @@ def capture(path: Path, channels: tuple[str, ...]) -> list[tuple[bool, int, list
 
 @cache
 def signals(root: Path) -> list[str]:
-    """The channels in order: every signal of every id of the DBC."""
+    """Return the channels in order: every signal of every id of the DBC."""
     (path,) = root.rglob("*.dbc")
     numbers: dict[int, int] = {}
     for line in path.read_text().splitlines():
@@ -46,7 +46,7 @@ def signals(root: Path) -> list[str]:
 
 @cache
 def attack(path: Path, steps: int) -> tuple[str, int, int] | None:
-    """The family, first and last step (exclusive) of a capture's attack."""
+    """Return the family, first and last step (exclusive) of a capture's attack."""
     if path.stem.startswith("ambient"):
         return None
     family = path.stem.split("_attack")[0]
@@ -57,11 +57,12 @@ def attack(path: Path, steps: int) -> tuple[str, int, int] | None:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     path = root / row["source_file"]
     assert channels == signals(root)
     frames = capture(path, tuple(channels))
-    first, last = (round(10 * float(row[name].rstrip("s"))) for name in ("time_start", "time_stop"))
+    first, stop = (round(10 * float(row[name].rstrip("s"))) for name in ("time_start", "time_stop"))
+    last = stop - 1
     read: dict[int, np.ndarray] = {}
     for _, step, cells in frames[row["context_start"] : row["context_stop"]]:
         own = read.setdefault(step, np.full(len(channels), np.nan))
@@ -70,7 +71,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
     held = np.full(len(channels), np.nan)
     for own in reversed(read.values()):
         held = np.where(np.isnan(own), held, own)
-    held = np.nan_to_num(held)  # the first value of every signal, 0 where it has none
+    held = np.nan_to_num(held)  # the first value of every signal, 0 if it has none
     values = np.zeros((last - first + 1, len(channels)), np.float32)
     for step in range(min(first, *read), last + 1):
         if step in read:

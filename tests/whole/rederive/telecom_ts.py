@@ -1,5 +1,5 @@
-"""TelecomTS again: one line of JSON is a window. Protocols are TCP 0, UDP 1, anything else 2; a missing number is the
-one before it, at the beginning the one after it, and 0 where there is none at all."""
+"""Derives TelecomTS windows: one line of JSON is a window. Protocols are TCP 0, UDP 1, any other 2; missing numbers are
+filled forward, then a leading gap backward; a series without numbers is 0."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def filled(series: list[Any]) -> list[float]:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     assert row["row_stop"] == row["row_start"] + 1
     record = json.loads(lines(root / row["source_file"])[row["row_start"]])
     columns = []

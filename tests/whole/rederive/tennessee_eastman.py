@@ -1,6 +1,6 @@
-"""Tennessee Eastman again: R data read by the ``rdata`` library, classic tables as text. Faults act from sample 20
-(training) or 160 (testing) of Rieth's runs and of the classic test runs, and from the start of the classic training
-runs; the twenty samples after that are the onset."""
+"""Derives Tennessee Eastman windows: R data read by the ``rdata`` library, classic tables as text. Faults act from
+sample 20 (training) or 160 (testing) of Rieth's runs and of the classic test runs, and from the start of the classic
+training runs; the twenty samples after that are the onset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def frame(path: Path) -> pd.DataFrame:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window and votes by raw code, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and the steady-state code of a window, from the files in ``root``."""
     path = root / row["source_file"]
     first, last = row["context_start"], row["context_stop"]
     if path.suffix == ".RData":
@@ -37,7 +37,7 @@ def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.n
     else:
         table = np.array([[float(x) for x in line.split()] for line in path.read_text().splitlines() if line.strip()])
         if path.name == "d00.dat":
-            table = table.T  # this one file has a row a variable
+            table = table.T  # this file has one row per variable
         assert table.shape[1] == len(channels) == 52
         faults = [int(path.name[1:3])] * (last - first)
         samples = list(range(first, last))

@@ -1,5 +1,5 @@
-"""voraus-AD again: a cycle is the rows of one ``sample``, its class their ``category``; the first rows up to the
-length of a window, and after the end of a shorter cycle its last row again."""
+"""Derives voraus-AD windows: a cycle is the rows of one ``sample``, its class their ``category``; a window has its
+first rows, and a shorter cycle is padded with its last row."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def table(path: Path) -> pd.DataFrame:
 
 
 def rederive(root: Path, row: dict[str, Any], channels: list[str]) -> tuple[np.ndarray, dict[str, int], str | None]:
-    """Values [T][C] of a window, votes by raw code, and the class, from the original files below ``root``."""
+    """Return values [T][C], votes per raw code and class of a window, from the original files in ``root``."""
     cycles = table(root / row["source_file"])
     assert list(cycles.columns[8:]) == channels, "the signals in the order of the file"
     cycle = cycles[cycles["sample"] == int(row["recording_id"].removeprefix("sample_"))]

@@ -1,30 +1,45 @@
-"""The tables of the page: macro scores, other metrics, the grid of datasets, costs."""
+"""The tables of the page as plain data: macro scores, other metrics, the grid of datasets, costs.
+
+Every row of methods has ``name``, ``family`` and ``supervision``, by which the reader can filter, and ``cells``.
+"""
 
 from __future__ import annotations
 
-from html import escape
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import polars as pl
+from markupsafe import Markup
 
 from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_name
 from readbench_data.evaluation.statistics.comparison import Comparison
 from readbench_data.evaluation.task.release_data import LEVELS
+from readbench_data.pages.templating import breakable
 
 Row = dict[str, Any]
 
-LEGEND = "° from miniatures, not READ-Bench; ‡ from a mirror of the original files; † from a part of them."
 OTHERS = (
     ("ndcg", 1), ("ndcg", 3), ("ndcg", 5), ("ndcg", 10), ("ndcg", 20), ("ndcg_tie_averaged", 10), ("precision", 1),
     ("precision", 10), ("precision", 20), ("hit_rate", 5), ("hit_rate", 10), ("macro_f1", 1), ("macro_f1", 10),
 )  # fmt: skip
 TITLES = {
     "ndcg": "NDCG",
-    "ndcg_tie_averaged": "ties averaged<br>NDCG",
+    "ndcg_tie_averaged": Markup("ties averaged<br>NDCG"),
     "precision": "P",
     "hit_rate": "HR",
     "macro_f1": "F1",
 }
+COSTS = (("cpu_s", 2), ("wall_s", 2), ("peak_memory_mb", 0), ("gpu_memory_mb", 0), ("threads", 0))
+"""Column of :func:`costs` and its decimals."""
+
+
+class Shade(NamedTuple):
+    """Greys (0 to 255) of a cell and of its text, on light and on dark screens."""
+
+    light: int
+    light_ink: str
+    dark: int
+    dark_ink: str
 
 
 def number(value: float | None) -> str:
@@ -33,7 +48,7 @@ def number(value: float | None) -> str:
 
 
 def origin_mark(origin: str | None, partial: bool | None) -> str:
-    """The signs of :data:`LEGEND`."""
+    """The signs that the page's legend explains: ° miniature, ‡ mirror, † partial data."""
     return {"miniature": "°", "mirror": "‡"}.get(origin or "", "") + ("†" if partial else "")
 
 
@@ -46,98 +61,90 @@ def row_marks(board: Leaderboard) -> dict[str, str]:
     return {method: "".join(sorted(found)) for method, found in marks.items()}
 
 
-def open_row(row: Row) -> str:
-    """A table row the filters know."""
-    family, supervision = (escape(row[k] or "unknown") for k in ("family", "supervision"))
-    return f'<tr data-family="{family}" data-supervision="{supervision}">'
+def _named(row: Row, cells: Iterable[object]) -> Row:
+    """A row that the filters know."""
+    return {
+        "family": row["family"] or "unknown",
+        "supervision": row["supervision"] or "unknown",
+        "name": shown_name(row),
+        "cells": list(cells),
+    }
 
 
-def named(row: Row) -> str:
-    """The method's cell."""
-    return f'<th scope="row" class="left">{escape(shown_name(row))}</th>'
-
-
-def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int, marks: dict[str, str]) -> str:
-    """Macro NDCG@10 with intervals, mean rank, and how many datasets are behind it."""
-    head = "".join(f"<th>{rho} %</th>" for rho in LEVELS)
+def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int, marks: dict[str, str]) -> list[Row]:
+    """Macro NDCG@10 by level with its interval (``cells``: pairs of texts), ``rank``: the mean rank at 0 %, ``behind``:
+    how many datasets are behind it, and ``varying``: the means over those whose corpora change."""
     first = comparisons[LEVELS[0]]
     rows = []
-    for i, row in enumerate(macro):
-        values = []
-        for rho in LEVELS:
-            comparison, value = comparisons[rho], row[f"rho{rho}"]
-            interval = comparison.interval(row["method"]) if row["method"] in comparison.methods else None
-            about = f" <small>[{interval[0]:.2f}, {interval[1]:.2f}]</small>" if interval else ""
-            values.append(f"<td>{value:.3f}{about}</td>" if value is not None else '<td class="missing">no data</td>')
-        ranked = first.test is not None and row["method"] in first.methods
-        rank = f"{first.test.mean_ranks[first.methods.index(row['method'])]:.2f}" if ranked and first.test else "-"
-        varying = "".join(f"<td>{number(row[f'varying{v}'])}</td>" for v in LEVELS)
+    for row in macro:
+        method = row["method"]
+        ranked = first.test is not None and method in first.methods
         rows.append(
-            f"{open_row(row)}<td>{i + 1}</td>{named(row)}"
-            f'<td class="left">{escape(row["supervision"] or "")}</td>{"".join(values)}<td>{rank}</td>'
-            f"<td>{row['n']}/{total}{marks.get(row['method'], '')}</td>{varying}</tr>"
+            {
+                **_named(row, (_with_interval(row, rho, comparisons[rho]) for rho in LEVELS)),
+                "rank": f"{first.test.mean_ranks[first.methods.index(method)]:.2f}" if ranked and first.test else "-",
+                "behind": f"{row['n']}/{total}{marks.get(method, '')}",
+                "varying": [number(row[f"varying{rho}"]) for rho in LEVELS],
+            }
         )
-    star = "".join(f"<th>{rho} %*</th>" for rho in LEVELS)
-    return (
-        f'<div class="scroll" tabindex="0"><table><thead><tr><th></th><th class="left">method</th>'
-        f'<th class="left">supervision</th>{head}<th>mean rank<br>at 0 %</th><th>data-<br>sets</th>{star}</tr></thead>'
-        f"<tbody>{''.join(rows)}</tbody></table></div>"
-    )
+    return rows
 
 
-def metrics_table(board: Leaderboard, macro: list[Row]) -> str:
-    """Other metrics at 0 %, macro over datasets, folded in."""
+def _with_interval(row: Row, rho: int, comparison: Comparison) -> tuple[str, str] | None:
+    """The macro value at a level and its interval (empty where there is none); None where there is no value."""
+    value = row[f"rho{rho}"]
+    if value is None:
+        return None
+    interval = comparison.interval(row["method"]) if row["method"] in comparison.methods else None
+    return f"{value:.3f}", f"[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else ""
+
+
+def metrics_table(board: Leaderboard, macro: list[Row]) -> tuple[list[str], list[Row]]:
+    """Header and rows of other metrics at 0 %, macro over datasets."""
     values = {key: dict(board.macro(*key).select("method", "rho0").iter_rows()) for key in OTHERS}
-    head = "".join(f"<th>{TITLES[metric]}@{k}</th>" for metric, k in OTHERS)
-    rows = "".join(
-        open_row(row)
-        + named(row)
-        + "".join(f"<td>{number(values[key].get(row['method']))}</td>" for key in OTHERS)
-        + "</tr>"
-        for row in macro
-    )
-    return (
-        "<details><summary>Other metrics at 0 % Normal</summary>"
-        '<p class="note">Macro over datasets. F1@1: the label of the first item is the answer; F1@10: the majority of '
-        "the first ten; over the classes of the queries, Normal being a wrong answer (ours).</p>"
-        f'<div class="scroll" tabindex="0"><table><thead><tr><th class="left">method</th>{head}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div></details>"
-    )
+    header = [TITLES[metric] + f"@{k}" for metric, k in OTHERS]
+    return header, [_named(row, (number(values[key].get(row["method"])) for key in OTHERS)) for row in macro]
 
 
-def grid(board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int) -> str:
-    """NDCG@10 of every method on every dataset at one level, as a heat map."""
+def grid(
+    board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int
+) -> tuple[list[str], list[Row]]:
+    """Header and rows of NDCG@10 of every method on every dataset with data at one level, for a heat map."""
+    datasets = with_data(board, cells)
     marks = {d: origin_mark(c["origin"], c["partial"]) for (_, d, _), c in cells.items() if c["status"] == "ok"}
-    head = "".join(f"<th>{escape(d).replace('_', '_<wbr>')}{marks.get(d, '')}</th>" for d in board.datasets)
-    rows = "".join(
-        open_row(row)
-        + named(row)
-        + "".join(_heat(cells.get((row["method"], d, rho)), row["method"], d, rho) for d in board.datasets)
-        + "</tr>"
-        for row in macro
-    )
-    opened = " open" if rho == LEVELS[0] else ""
-    return (
-        f'<details{opened}><summary>At {rho} % Normal</summary><div class="scroll" tabindex="0"><table class="grid">'
-        f'<thead><tr><th class="left">method</th>{head}</tr></thead><tbody>{rows}</tbody></table></div></details>'
-    )
+    header: list[str] = [breakable(d) + marks.get(d, "") for d in datasets]
+    return header, [_named(row, (_heat(cells.get((row["method"], d, rho)), d) for d in datasets)) for row in macro]
 
 
-def _heat(cell: Row | None, method: str, dataset: str, rho: int) -> str:
+def with_data(board: Leaderboard, cells: dict[tuple[str, str, int], Row]) -> list[str]:
+    """The datasets with data, in the order of the board."""
+    there = {dataset for (_, dataset, _), cell in cells.items() if cell["status"] != "no_data"}
+    return [dataset for dataset in board.datasets if dataset in there]
+
+
+def _heat(cell: Row | None, dataset: str) -> Row:
+    """A cell of the grid: its value and shade, or why it has none."""
     if cell is None or cell["value"] is None:
         why = "not run" if cell is None else cell["status"].replace("_", " ")
-        reason = "" if cell is None or not cell["reason"] else f' title="{escape(cell["reason"])}"'
-        return f'<td class="missing"{reason}>{escape(why)}</td>'
-    value = cell["value"]
-    grey = round(255 - 205 * value)
-    ink = "#fff" if grey < 118 else "#000"
-    key = f'data-method="{escape(method)}" data-dataset="{escape(dataset)}" data-rho="{rho}"'
-    about = f'aria-label="{value:.3f}: {escape(method)} on {escape(dataset)} at {rho} %, results of its queries"'
-    mark = origin_mark(cell["origin"], cell["partial"])
-    return (
-        f'<td class="heat" style="background:rgb({grey},{grey},{grey})">'
-        f'<button type="button" style="color:{ink}" {key} {about}>{value:.3f}{mark}</button></td>'
-    )
+        return {"value": None, "why": why, "reason": "" if cell is None else cell["reason"] or ""}
+    return {
+        "value": f"{cell['value']:.3f}",
+        "mark": origin_mark(cell["origin"], cell["partial"]),
+        "dataset": dataset,
+        "method": cell["method"],
+        "shade": shade(cell["value"]),
+    }
+
+
+def shade(value: float) -> Shade:
+    """The greys for a value from 0 to 1: the higher it is, the further from the page's own colour."""
+    light, dark = round(255 - 205 * value), round(22 + 205 * value)
+    return Shade(light, _ink(light), dark, _ink(dark))
+
+
+def _ink(grey: int) -> str:
+    """Text that has a contrast of 4.5 to 1 or more on a grey."""
+    return "#fff" if grey < 118 else "#000"
 
 
 def costs(board: Leaderboard) -> dict[str, Row]:
@@ -153,33 +160,12 @@ def costs(board: Leaderboard) -> dict[str, Row]:
     return {row["method"]: row for row in measured.iter_rows(named=True)}
 
 
-def cost_table(board: Leaderboard, macro: list[Row]) -> str:
-    """Time, memory and threads, folded in."""
-    spent = costs(board)
+def cost_table(spent: dict[str, Row], macro: list[Row]) -> list[Row]:
+    """Rows of time, memory and threads."""
+    return [
+        _named(row, (_rounded(spent[row["method"]][column], decimals) for column, decimals in COSTS)) for row in macro
+    ]
 
-    def cell(value: float | None, digits: int) -> str:
-        return "<td>-</td>" if value is None else f"<td>{value:.{digits}f}</td>"
 
-    rows = "".join(
-        open_row(row)
-        + named(row)
-        + "".join(
-            cell(spent[row["method"]][key], digits)
-            for key, digits in (
-                ("cpu_s", 2),
-                ("wall_s", 2),
-                ("peak_memory_mb", 0),
-                ("gpu_memory_mb", 0),
-                ("threads", 0),
-            )
-        )
-        + "</tr>"
-        for row in macro
-    )
-    return (
-        "<details><summary>Time, memory and threads</summary>"
-        '<p class="note">Memory: the greatest rise over a unit of work (a method on a dataset at a level); of a '
-        "submission all its process holds, interpreter included. GPU memory only if the method ran on one.</p>"
-        '<div class="scroll" tabindex="0"><table><thead><tr><th class="left">method</th><th>CPU s</th><th>wall s</th>'
-        f"<th>peak MiB</th><th>GPU MiB</th><th>threads</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
-    )
+def _rounded(value: float | None, decimals: int) -> str:
+    return "-" if value is None else f"{value:.{decimals}f}"

@@ -1,1 +1,1 @@
-"""What is written into a results repository of one's own: two scripts that need nothing of this project."""
+"""The two scripts that are copied into an exported results repository; they do not import this project."""

@@ -1,10 +1,10 @@
-"""Scores one submission on a release. Self-contained: needs datasets and numpy only.
+"""Scores one submission on a release. Self-contained: needs only datasets and numpy.
 
     python eval_submission.py --submission submissions/my-method --data RELEASE_FOLDER_OR_HUB_NAME
 
-Only the query's class_label is blank; corpus classes are blank unless metadata.yaml declares supervision
+Of a query, only class_label is blank; the classes of the corpus are blank unless metadata.yaml declares supervision
 "supervised" or "neighbour-labels". The method runs in this process: for code you do not trust, use
-`readbench submission run`, which jails it.
+`readbench submission run`, which isolates it.
 """
 
 import argparse
@@ -24,7 +24,7 @@ NORMAL = "Normal"
 
 
 def load_rank(folder: str) -> Callable[[dict, list], list]:
-    """The function rank of the submission's method.py."""
+    """Return the function rank of the submission's method.py."""
     path = os.path.join(folder, "method.py")
     sys.path.insert(0, folder)
     spec = importlib.util.spec_from_file_location("method", path)
@@ -37,7 +37,7 @@ def load_rank(folder: str) -> Callable[[dict, list], list]:
 
 
 def supervision(folder: str) -> str:
-    """The value of the line `supervision: ...` of metadata.yaml."""
+    """Return the value of the line `supervision: ...` of metadata.yaml."""
     with open(os.path.join(folder, "metadata.yaml"), encoding="utf-8") as file:
         for line in file:
             key, _, value = line.partition(":")
@@ -47,7 +47,7 @@ def supervision(folder: str) -> str:
 
 
 def query_metrics(relevant: list, n_relevant: int) -> dict:
-    """NDCG, P and HR at every K of one ranking; relevant: 0/1 by rank. No relevant item at all: 0."""
+    """Return NDCG, P and HR at every K of one ranking. relevant: 0/1 by rank; without relevant items NDCG is 0."""
     out = {}
     for k in CUTOFFS:
         top = relevant[:k]
@@ -60,7 +60,7 @@ def query_metrics(relevant: list, n_relevant: int) -> dict:
 
 
 def evaluate(rank: Callable[[dict, list], list], queries: list, corpus: list, shows_classes: bool) -> dict:
-    """Mean metrics over the queries; ValueError unless every answer is a permutation of the corpus."""
+    """Return the mean metrics over the queries. Raises ValueError if an answer is not a permutation of the corpus."""
     labels = [item["class_label"] for item in corpus]
     shown = corpus if shows_classes else [{**item, "class_label": None} for item in corpus]
     rows = []
@@ -76,13 +76,15 @@ def evaluate(rank: Callable[[dict, list], list], queries: list, corpus: list, sh
 
 
 def main() -> None:
-    """Write results.json beside the method."""
+    """Score the submission and write results.json into its folder."""
     from datasets import get_dataset_config_names, load_dataset
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--submission", required=True)
     parser.add_argument("--data", required=True, help="a release folder or its name on the Hub")
-    parser.add_argument("--dataset", action="append", help="only these (default: all)")
+    parser.add_argument(
+        "--dataset", action="append", help="only this dataset; can be given several times (default: all)"
+    )
     args = parser.parse_args()
     rank, shows = load_rank(args.submission), supervision(args.submission) in SHOWS_CLASSES
     results: dict = {}

@@ -13,7 +13,7 @@ FILES = ("method.py", "metadata.yaml", "requirements.txt")
 
 
 def problems(folder: str) -> list:
-    """What is wrong, one line each; nothing of the submission is executed."""
+    """Return the problems, one line each; nothing of the submission is executed."""
     found = [f"{f} is missing" for f in FILES if not os.path.isfile(os.path.join(folder, f))]
     path = os.path.join(folder, "method.py")
     if os.path.isfile(path):
@@ -31,10 +31,10 @@ def problems(folder: str) -> list:
 
 
 def main() -> None:
-    """Exit code 1 and one line a problem; 0 if there is none."""
+    """Print one line per problem and exit with 1; exit with 0 if there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--submission", required=True)
-    parser.add_argument("--run", action="store_true", help="score it too")
+    parser.add_argument("--run", action="store_true", help="also score it")
     parser.add_argument("--data", help="a release folder or its name on the Hub; needed with --run")
     args = parser.parse_args()
     found = problems(args.submission)

@@ -1,5 +1,5 @@
-"""What a release tells of itself is checked too: card, licence notes, settings, and the votes of windows in no set.
-A breach is planted as a liar would: the checksums in the manifest are made to fit.
+"""Verification also checks the statements of a release: card, licence notes, settings, and the votes of windows that
+are not in the release. The checksums in the manifest are changed to match each planted problem.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ import sources
 from readbench_data.dataset.source import Source
 from readbench_data.hub.view import Changes, make_view
 from readbench_data.release.card import Published
+from readbench_data.release.card_parts import table
+from readbench_data.release.composition import table_rows
 from readbench_data.release.content import content_sha256
-from readbench_data.release.verify import verify
+from readbench_data.release.verify import verify_release
 from readbench_data.store.store import Store
 from tests.support import built
 
@@ -31,8 +33,8 @@ NOTE = "licenses/mit_bih.md"
 Votes = list[dict[str, Any]]
 
 
-class Liar:
-    """A copy of a release to be changed, sealed again after every change."""
+class Tampered:
+    """A copy of a release whose manifest is updated after every change, so that checksums match."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,98 +63,112 @@ class Liar:
         pq.write_table(changed, self.folder / path)
         self.seal(path, content_sha256=content_sha256(changed))
 
-    def problems(self, told: Mapping[str, Source] | None = None) -> list[str]:
-        """``told``: the declarations of the code that made the release."""
-        return verify(Store(str(self.folder)), told, built.release_code() if told else None).problems
+    def problems(self, declared: Mapping[str, Source] | None = None) -> list[str]:
+        """Return the problems; ``declared``: the declarations of the code that built the release."""
+        return verify_release(Store(str(self.folder)), declared, built.release_code() if declared else None).problems
 
 
 @pytest.fixture
-def liar(lite: built.Built, tmp_path: Path) -> Liar:
-    return Liar(Path(shutil.copytree(lite.release, tmp_path / "release")))
+def tampered(lite: built.Built, tmp_path: Path) -> Tampered:
+    return Tampered(Path(shutil.copytree(lite.release, tmp_path / "release")))
 
 
 @pytest.fixture
-def published(lite: built.Built, tmp_path: Path) -> Liar:
-    """As ``publish`` puts it on the Hub: without ctsr, its code for the Hub, and with the changes since 0.8.0."""
+def published(lite: built.Built, tmp_path: Path) -> Tampered:
+    """The release as ``publish`` sends it to the Hub: without ctsr, with the changes since 0.8.0."""
     words = "- mit_bih: 3 added (corpus_cap)\n- no entry differs"
     changes = Changes("0.8.0", words, "# Changelog\n\n## 0.8.0\n\nFirst published version.\n")
     place = Published("me/bench", built.VERSION)
     view = tmp_path / "view"
     make_view(lite.release, view, sources.all_sources(), {"ctsr": "no licence"}, place, changes)
-    return Liar(Path(shutil.copytree(view, tmp_path / "pulled")))
+    return Tampered(Path(shutil.copytree(view, tmp_path / "pulled")))
 
 
-def composition_row(liar: Liar) -> str:
-    return next(x for x in (liar.folder / "README.md").read_text().split("\n") if x.startswith("| mit_bih | miniature"))
+def composition_row(tampered: Tampered) -> str:
+    return next(
+        x for x in (tampered.folder / "README.md").read_text().split("\n") if x.startswith("| mit_bih | miniature")
+    )
 
 
-def test_what_is_built_and_what_is_published_are_sound_to_the_last_byte(liar: Liar, published: Liar) -> None:
-    told = sources.all_sources()
-    assert [one.problems(told) for one in (liar, published)] == [[], []]
-    assert [one.problems() for one in (liar, published)] == [[], []]
+def test_the_built_and_the_published_release_have_no_problems(tampered: Tampered, published: Tampered) -> None:
+    declared = sources.all_sources()
+    assert [one.problems(declared) for one in (tampered, published)] == [[], []]
+    assert [one.problems() for one in (tampered, published)] == [[], []]
 
 
-@pytest.mark.parametrize("of", ["liar", "published"])
+@pytest.mark.parametrize("of", ["tampered", "published"])
 def test_another_number_in_the_composition_table_of_the_card(of: str, request: pytest.FixtureRequest) -> None:
-    liar: Liar = request.getfixturevalue(of)
-    row = composition_row(liar)
+    tampered: Tampered = request.getfixturevalue(of)
+    row = composition_row(tampered)
     assert "| 120/133/150 |" in row
-    liar.text("README.md", row, row.replace("120/133/150", "121/133/150"))
-    assert liar.problems() == ["README.md: its composition table is not that of composition.json: the card is stale"]
-    line = (liar.folder / "README.md").read_text().split("\n").index(row.replace("120/", "121/")) + 1
+    tampered.text("README.md", row, row.replace("120/133/150", "121/133/150"))
+    assert tampered.problems() == [
+        "README.md: its composition table is not that of composition.json: the card is stale"
+    ]
+    line = (tampered.folder / "README.md").read_text().split("\n").index(row.replace("120/", "121/")) + 1
     stale = f"README.md: line {line} is not what this release's card says: the card is stale"
-    assert liar.problems(sources.all_sources()) == [stale]
+    assert tampered.problems(sources.all_sources()) == [stale]
 
 
-def test_a_row_too_many_in_the_composition_table(liar: Liar) -> None:
+def test_a_row_too_many_in_the_composition_table(tampered: Tampered) -> None:
     last = "|  | printed | unknown | unknown | unknown | unknown | unknown | unknown | unknown |\n\n"
-    liar.text("README.md", last, last[:-1] + "| more | mirror | 2 | 256 | 4 | 9/9/9 | 9 | 1.0 | 1.0 |\n\n")
-    assert liar.problems() == ["README.md: its composition table is not that of composition.json: the card is stale"]
+    tampered.text("README.md", last, last[:-1] + "| more | mirror | 2 | 256 | 4 | 9/9/9 | 9 | 1.0 | 1.0 |\n\n")
+    assert tampered.problems() == [
+        "README.md: its composition table is not that of composition.json: the card is stale"
+    ]
+
+
+def test_a_card_of_an_earlier_version_that_lists_datasets_without_data_is_sound(tampered: Tampered) -> None:
+    composition = json.loads((tampered.folder / "composition.json").read_text())
+    rows, more = ("\n".join(table([], table_rows(composition, absent))[2:]) for absent in (False, True))
+    assert len(more) > len(rows)
+    tampered.text("README.md", rows, more)
+    assert tampered.problems() == []
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("| `seed` | 42 |", "| `seed` | 43 |", "its setting `seed` is not that of the manifest"),
         (", seed 42, configuration", ", seed 7, configuration", "its version, seed or configuration is not that"),
     ],
 )
-def test_another_setting_in_the_card(liar: Liar, old: str, new: str, told: str) -> None:
-    liar.text("README.md", old, new)
-    assert [p.split(": ")[1].startswith(told) for p in liar.problems()] == [True]
+def test_another_setting_in_the_card(tampered: Tampered, old: str, new: str, message: str) -> None:
+    tampered.text("README.md", old, new)
+    assert [p.split(": ")[1].startswith(message) for p in tampered.problems()] == [True]
 
 
-@pytest.mark.parametrize("of", ["liar", "published"])
+@pytest.mark.parametrize("of", ["tampered", "published"])
 @pytest.mark.parametrize("before", ["## Citation\n", "A machine misbehaves;"])
 def test_a_sentence_added_to_the_card(of: str, before: str, request: pytest.FixtureRequest) -> None:
-    liar: Liar = request.getfixturevalue(of)
-    liar.text("README.md", before, f"Every method reaches 0.99 here.\n\n{before}")
-    found = liar.problems(sources.all_sources())
+    tampered: Tampered = request.getfixturevalue(of)
+    tampered.text("README.md", before, f"Every method reaches 0.99 here.\n\n{before}")
+    found = tampered.problems(sources.all_sources())
     assert len(found) == 1
     assert found[0].endswith(" is not what this release's card says: the card is stale")
 
 
-def test_other_changes_in_the_card_than_in_the_changelog(published: Liar) -> None:
+def test_other_changes_in_the_card_than_in_the_changelog(published: Tampered) -> None:
     published.text("README.md", "- mit_bih: 3 added", "- mit_bih: 30 added")
     assert "the card is stale" in published.problems(sources.all_sources())[0]
 
 
-def test_a_card_of_other_code_is_not_held_against_this_codes_words(liar: Liar) -> None:
-    other = {n: replace(s, evidence="told in other words") for n, s in sources.all_sources().items()}
-    assert any("the card is stale" in p for p in liar.problems(other))
-    liar.state(lambda m: m.update(code_version="0" * 12))
-    assert liar.problems(other) == []
+def test_a_card_of_other_code_is_not_compared_with_the_card_of_this_code(tampered: Tampered) -> None:
+    other = {n: replace(s, evidence="described in other words") for n, s in sources.all_sources().items()}
+    assert any("the card is stale" in p for p in tampered.problems(other))
+    tampered.state(lambda m: m.update(code_version="0" * 12))
+    assert tampered.problems(other) == []
 
 
-def test_the_command_compares_with_the_declarations(liar: Liar) -> None:
-    liar.text("README.md", "## Citation\n", "Every method reaches 0.99 here.\n\n## Citation\n")
-    ran = built.readbench("verify", liar.folder)
+def test_the_command_compares_with_the_declarations(tampered: Tampered) -> None:
+    tampered.text("README.md", "## Citation\n", "Every method reaches 0.99 here.\n\n## Citation\n")
+    ran = built.readbench("verify", tampered.folder)
     assert ran.code == 1
     assert "is not what this release's card says: the card is stale" in ran.err
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "it is empty: it says neither licence nor citation"),
         (" \n", "it is empty: it says neither licence nor citation"),
@@ -160,24 +176,24 @@ def test_the_command_compares_with_the_declarations(liar: Liar) -> None:
         ("# MIT-BIH\n\n- Licence: ODC-By 1.0 (https://example.org)\n", None),
     ],
 )
-def test_a_licence_note_that_does_not_say_it(liar: Liar, text: str, told: str | None) -> None:
-    (liar.folder / NOTE).write_text(text)
-    liar.seal(NOTE)
-    assert [p.startswith(f"{NOTE}: {told}") for p in liar.problems()] == ([True] if told else [])
-    declared = liar.problems(sources.all_sources())
-    assert [p.startswith(f"{NOTE}: {told or 'it is not the note of'}") for p in declared] == [True]
+def test_a_licence_note_without_the_licence(tampered: Tampered, text: str, message: str | None) -> None:
+    (tampered.folder / NOTE).write_text(text)
+    tampered.seal(NOTE)
+    assert [p.startswith(f"{NOTE}: {message}") for p in tampered.problems()] == ([True] if message else [])
+    declared = tampered.problems(sources.all_sources())
+    assert [p.startswith(f"{NOTE}: {message or 'it is not the note of'}") for p in declared] == [True]
 
 
-def test_another_licence_in_the_manifest(liar: Liar) -> None:
-    liar.state(lambda m: m["datasets"]["mit_bih"].update(licence="CC0 1.0"))
-    assert liar.problems() == [
+def test_another_licence_in_the_manifest(tampered: Tampered) -> None:
+    tampered.state(lambda m: m["datasets"]["mit_bih"].update(licence="CC0 1.0"))
+    assert tampered.problems() == [
         f"{NOTE}: it does not name the licence that the manifest states (CC0 1.0)",
         "README.md: it does not name the licence of mit_bih (CC0 1.0)",
     ]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda m: m.update(seed=43), "its seed (43) is not that of its config (42)"),
         (lambda m: m.pop("seed"), "its seed (None) is not that of its config (42)"),
@@ -186,13 +202,15 @@ def test_another_licence_in_the_manifest(liar: Liar) -> None:
         (lambda m: m["datasets"]["ctsr"]["config"].update(seed=43), "the config of ctsr is not that of the release"),
     ],
 )
-def test_settings_that_are_told_differently(liar: Liar, change: Callable[[dict[str, Any]], object], told: str) -> None:
-    liar.state(change)
-    assert f"manifest.json: {told}" in liar.problems()
+def test_contradicting_settings_in_the_manifest(
+    tampered: Tampered, change: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    tampered.state(change)
+    assert f"manifest.json: {message}" in tampered.problems()
 
 
 def revote(of: str | None, change: Callable[[Votes], Votes], **columns: Any) -> Callable[..., pl.DataFrame]:
-    """The votes, and other columns, of the first window that was dropped as ``of`` (None: of a drawn Normal)."""
+    """Change votes and other columns of the first window dropped for ``of`` (None: a selected Normal window)."""
     if of is None:
         wanted = (pl.col("outcome") == "corpus") & (pl.col("class_label") == "Normal")
     else:
@@ -208,13 +226,13 @@ def revote(of: str | None, change: Callable[[Votes], Votes], **columns: Any) -> 
 
 
 def counts(**of: int) -> Callable[[Votes], Votes]:
-    """Votes with these counts for Normal (``n``) and two faults (``a``, ``b``)."""
+    """Return votes with these counts for Normal (``n``) and two faults (``a``, ``b``)."""
     names = {"n": "Normal", "a": "fault a", "b": "fault b"}
     return lambda _: [{"code": k, "class_label": names[k], "count": v} for k, v in of.items()]
 
 
 @pytest.mark.parametrize(
-    ("of", "votes", "columns", "told"),
+    ("of", "votes", "columns", "message"),
     [
         ("mixed", counts(n=200, a=55), {"majority_share": 200 / 255}, "whose votes are not their 256 steps"),
         ("mixed", counts(n=200, a=57), {"majority_share": 200 / 257}, "whose votes are not their 256 steps"),
@@ -233,11 +251,11 @@ def counts(**of: int) -> Callable[[Votes], Votes]:
         ("mixed", counts(n=256), {"rule": "native", "majority_share": 1.0}, "labelled by another rule than majority"),
     ],
 )
-def test_votes_of_windows_that_do_not_give_their_fate(
-    liar: Liar, of: str | None, votes: Callable[[Votes], Votes], columns: dict[str, Any], told: str
+def test_votes_that_contradict_the_outcome_of_a_window(
+    tampered: Tampered, of: str | None, votes: Callable[[Votes], Votes], columns: dict[str, Any], message: str
 ) -> None:
-    liar.windows(AUDIT, revote(of, votes, **columns))
-    assert any(p.startswith(f"{AUDIT}: 1 windows {told}, such as ") for p in liar.problems())
+    tampered.windows(AUDIT, revote(of, votes, **columns))
+    assert any(p.startswith(f"{AUDIT}: 1 windows {message}, such as ") for p in tampered.problems())
 
 
 @pytest.mark.parametrize(
@@ -249,7 +267,7 @@ def test_votes_of_windows_that_do_not_give_their_fate(
     ],
 )
 def test_votes_of_a_dropped_window_that_give_its_reason(
-    liar: Liar, votes: Callable[[Votes], Votes], columns: dict[str, Any]
+    tampered: Tampered, votes: Callable[[Votes], Votes], columns: dict[str, Any]
 ) -> None:
-    liar.windows(AUDIT, revote("mixed", votes, **columns))
-    assert liar.problems() == []
+    tampered.windows(AUDIT, revote("mixed", votes, **columns))
+    assert tampered.problems() == []

@@ -1,7 +1,7 @@
-"""When a request to the Hub is tried again, how long to wait, and what may be said of an error.
+"""Retry policy: which Hub errors are retried and how long to wait, and error messages without secrets.
 
-The Hub's client retries uploads but neither commits nor tags. After an answer that did not come, a commit may or
-may not have landed: whoever retries looks first (``publisher``).
+The Hub's client retries uploads but neither commits nor tags. If the answer to a commit is lost, the commit may or may
+not have been applied, so the publisher checks the repository before it retries (``publisher``).
 """
 
 from __future__ import annotations
@@ -13,38 +13,43 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from json import JSONDecodeError
 
-AGAIN = frozenset({408, 409, 412, 425, 429, 500, 502, 503, 504})
-"""Statuses after which it is worth looking again: overload, faults of the server, and a commit by somebody else."""
+RETRIED = frozenset({408, 409, 412, 425, 429, 500, 502, 503, 504})
+"""HTTP statuses that are retried: overload, server faults, and a commit by somebody else."""
 
 _REFUSED = re.compile(r"HTTP status client error \((4\d\d)\b")
 
 
 @dataclass
-class Patience:
-    """Bounded retries: exponential waits with jitter, never shorter than the server asks for.
+class RetryPolicy:
+    """Bounded retries with exponential waits and jitter, never shorter than the server's ``Retry-After``.
 
-    ``attempts``: failures in a row that are borne. ``base`` and ``longest``: seconds of the first and of the
-    longest wait. ``most_asked``: a longer ``Retry-After`` is not waited for. All four are this project's choice.
+    ``attempts``: maximum consecutive failures. ``base`` and ``longest``: the first and the longest wait in seconds.
+    ``longest_retry_after``: give up if the server asks for a longer wait, in seconds. All four are this project's
+    choice.
     """
 
     attempts: int = 8
     base: float = 1.0
     longest: float = 60.0
-    most_asked: float = 900.0
+    longest_retry_after: float = 900.0
     sleep: Callable[[float], None] = lambda seconds: time.sleep(seconds)
     random: random.Random = field(default_factory=random.Random)
 
-    def wait(self, failures: int, asked: float | None) -> float:
-        """Seconds to wait after ``failures`` failures in a row: full waits are spread from half to one and a half."""
-        own = min(self.longest, self.base * 2 ** (failures - 1)) * self.random.uniform(0.5, 1.5)
-        return own if asked is None else max(asked, 0.0) + own * 0.1
+    def wait(self, failures: int, requested: float | None) -> float:
+        """Return the seconds to wait after ``failures`` consecutive failures: the exponential wait times 0.5 to 1.5.
 
-    def gives_up(self, failures: int, asked: float | None) -> bool:
-        return failures >= self.attempts or (asked or 0.0) > self.most_asked
+        ``requested``: the server's ``Retry-After`` in seconds, or None.
+        """
+        own = min(self.longest, self.base * 2 ** (failures - 1)) * self.random.uniform(0.5, 1.5)
+        return own if requested is None else max(requested, 0.0) + own * 0.1
+
+    def gives_up(self, failures: int, requested: float | None) -> bool:
+        """Return whether to stop retrying."""
+        return failures >= self.attempts or (requested or 0.0) > self.longest_retry_after
 
 
 def transient(error: BaseException) -> bool:
-    """Whether the same thing may succeed later: statuses of ``AGAIN``, dropped connections, cut-off answers."""
+    """Return whether a retry may succeed: a status in ``RETRIED``, a dropped connection or a truncated answer."""
     import httpx2
     from huggingface_hub.errors import OfflineModeIsEnabled
 
@@ -53,16 +58,16 @@ def transient(error: BaseException) -> bool:
             return False
         status = status_of(one)
         if status is not None:
-            return status in AGAIN
+            return status in RETRIED
         if isinstance(one, (httpx2.TransportError, ConnectionError, TimeoutError, JSONDecodeError)):
             return True
-    return type(error) is RuntimeError  # how the Hub's own transfer (hf_xet) reports what went wrong on the way
+    return type(error) is RuntimeError  # hf_xet, the Hub's transfer library, raises it for transfer errors
 
 
 def status_of(error: BaseException) -> int | None:
-    """HTTP status of an error or of what caused it; None where there was no answer.
+    """Return the HTTP status of an error or of its cause; None if there was no answer.
 
-    The Hub's own transfer (hf_xet) has no error classes: what it was refused for stands in the text.
+    hf_xet, the Hub's transfer library, has no error classes: the status is parsed from its message.
     """
     for one in _chain(error):
         if isinstance(one, RuntimeError) and (found := _REFUSED.search(str(one))):
@@ -73,8 +78,8 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def asked_wait(error: BaseException) -> float | None:
-    """Seconds the server asked to wait (``Retry-After``, in seconds or as a date), or None."""
+def retry_after(error: BaseException) -> float | None:
+    """Return the seconds of the server's ``Retry-After`` (given in seconds or as a date), or None."""
     from email.utils import parsedate_to_datetime
 
     for one in _chain(error):
@@ -91,8 +96,8 @@ def asked_wait(error: BaseException) -> float | None:
     return None
 
 
-def told(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
-    """What an error says, in one line, without tokens, passwords in URLs or signed queries."""
+def message_of(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
+    """Return an error's message as one line without tokens, passwords in URLs or signed queries."""
     server = getattr(error, "server_message", None)
     text = f"{status_of(error)}: {server}" if server else str(error) or type(error).__name__
     text = scrub(" ".join(text.split()), secrets)
@@ -100,7 +105,7 @@ def told(error: BaseException, secrets: tuple[str, ...] = ()) -> str:
 
 
 def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """Text without the secrets given, anything that looks like a Hub token, and what URLs carry beside their path."""
+    """Return a text without the given secrets, anything that looks like a Hub token, and the user and query of URLs."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, "(token)")
@@ -112,7 +117,7 @@ def scrub(text: str, secrets: tuple[str, ...] = ()) -> str:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what caused it, outermost first."""
+    """Yield the error and its causes, outermost first."""
     seen: set[int] = set()
     one: BaseException | None = error
     while one is not None and id(one) not in seen:
