@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Generic, Self, cast
+from typing import Annotated, Any, Generic, Literal, Self, cast
 
 from annotated_types import Le
 from pydantic import Strict, ValidationError, model_validator
