@@ -18,6 +18,7 @@ import polars as pl
 from assets import checks
 from assets.progress import report
 from assets.resources import Workspace
+from readbench_data.evaluation.run.results_store import UnitStatus
 from readbench_data.release import layout
 from readbench_data.store.code_version import code_version
 
@@ -90,7 +91,7 @@ def _family(name: str) -> dg.AssetsDefinition:
                 **_data(result.rows),
                 **{f"units_{status}": n for status, n in sorted(counts.items())},
             },
-            check_results=[checks.result(key, SCORED, not counts.get("failed"), dict(counts))],
+            check_results=[checks.result(key, SCORED, not counts.get(UnitStatus.FAILED), dict(counts))],
         )
 
     return scored
@@ -125,7 +126,7 @@ def _evaluation() -> dg.AssetsDefinition:
                 **_data(rows),
                 **{f"units_{status}": n for status, n in sorted(counts.items())},
             },
-            check_results=[checks.result(EVALUATION, ALL_SCORED, not counts.get("failed"), dict(counts))],
+            check_results=[checks.result(EVALUATION, ALL_SCORED, not counts.get(UnitStatus.FAILED), dict(counts))],
         )
 
     return evaluation

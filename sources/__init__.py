@@ -1,4 +1,4 @@
-"""One module a dataset. A reader who opens one finds there everything that is special about that dataset.
+"""One module and one TOML file per dataset: everything that is special about that dataset.
 
 The registry finds the modules by itself: a new dataset is a new module here and one in ``sources.miniatures``.
 """

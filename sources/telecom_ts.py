@@ -14,7 +14,7 @@ import numpy as np
 from readbench_data.dataset.about import about
 from readbench_data.dataset.config import DatasetConfig
 from readbench_data.dataset.files import FileSet, Located
-from readbench_data.dataset.options import SourceOptions, setting
+from readbench_data.dataset.options import Conflict, SourceOptions, setting
 from readbench_data.dataset.provenance import OURS
 from readbench_data.dataset.source import RemoteFile, Source
 from readbench_data.entry import NORMAL
@@ -78,7 +78,10 @@ SIZES = _published_sizes()
 
 
 class TelecomOptions(SourceOptions):
-    """What is decided for TelecomTS only. A window is cut from one of the source's, so it is not longer than these."""
+    """What is decided for TelecomTS only. A window is cut from one of the source's, so it is not longer than these.
+
+    All steps of one of the source's windows lie in the same line, so two windows cut from it could not be told apart.
+    """
 
     longest_window: ClassVar[int] = STEPS
 
@@ -89,6 +92,14 @@ class TelecomOptions(SourceOptions):
         le=86_400,
         description="windows of a file that begin less than this many seconds after another are one unit",
     )
+
+    def conflict(self, length: int, stride: int) -> Conflict | None:
+        """One window is cut from each of the source's."""
+        if length + stride > STEPS:
+            return None
+        if stride == length:
+            return "length", f"a whole number from {STEPS // 2 + 1} to {STEPS}: one window per window of the source"
+        return "stride", f"a whole number above {STEPS - length}: one window per window of the source"
 
 
 def locate(files: FileSet, options: TelecomOptions) -> Located:

@@ -70,7 +70,7 @@ class VorausOptions(SourceOptions):
         description="cycles of fewer rows than this have no label and are dropped",
     )
 
-    def conflict(self, length: int) -> Conflict | None:
+    def conflict(self, length: int, stride: int) -> Conflict | None:
         """A window is cut from one cycle, so it is not longer than a cycle."""
         if length <= self.cycle_rows:
             return None

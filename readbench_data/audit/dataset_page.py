@@ -106,13 +106,16 @@ def _borderline(margins: pl.DataFrame, values: Values) -> Section:
 
 
 def _examples(audit: pl.DataFrame, values: Values) -> list[Plot]:
-    selected = audit.filter(pl.col("entry_id").is_in(list(values))).sort("entry_id")
+    """A plot of one corpus entry and of one query of each class, the first by ``entry_id``."""
+    published = audit.filter(pl.col("entry_id").is_in(list(values))).sort("entry_id")
+    firsts = published.unique(["class_label", "outcome"], keep="first", maintain_order=True)
+    first = {
+        (label, outcome): name for label, outcome, name in firsts["class_label", "outcome", "entry_id"].iter_rows()
+    }
     plots = []
     for label in tallies.funnel(audit)["class_label"].to_list()[:30]:
         for outcome in (Outcome.CORPUS, Outcome.QUERY):
-            own = selected.filter((pl.col("class_label") == label) & (pl.col("outcome") == outcome))
-            if own.height:
-                name = own["entry_id"][0]
+            if name := first.get((label, outcome)):
                 channels, window = values[name]
                 plots.append((charts.window(window, channels, f"{label}, {outcome}"), f"{label}, {outcome}: {name}"))
     return plots

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
+from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.store.store import remove_leftovers
 
@@ -38,7 +39,7 @@ Run the same command again to resume, also after a crash: it builds only what is
 @click.option("--mirror", metavar="DIR_OR_URL", help="One folder per dataset with its original files; read in place.")
 @click.option(
     "--origin",
-    type=click.Choice(["miniature", "download", "mirror"]),
+    type=click.Choice([kind.value for kind in OriginKind]),
     help="Where original files come from; default: the mirror if given, else miniatures (lite) or downloads (full).",
 )
 @data_option
@@ -99,7 +100,7 @@ def build(
     config = workspace.config()
     for name in names:
         config.for_dataset(name, sources.get(name).config)
-    if origin == "mirror" and not mirror:
+    if origin == OriginKind.MIRROR and not mirror:
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
     with _locked(data), _instance(data) as instance:
         definitions = build_definitions(workspace)
@@ -241,7 +242,6 @@ def _shown(title: str) -> Iterator[Any]:
 
 def _summary(workspace: Workspace, data: str) -> None:
     import sources
-    from readbench_data.dataset.files import OriginKind
     from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out
     from readbench_data.release.composition import COLUMNS, not_selected, table_rows

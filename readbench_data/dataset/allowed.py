@@ -34,10 +34,10 @@ class EachOf:
         for name in given:
             if name not in known:
                 near = get_close_matches(name, known, 1)
-                hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise PydanticCustomError("name", "{reason}", {"reason": f"{name!r} is not one of them{hint}"})
+                hint = f" (did you mean {shown(near[0])}?)" if near else ""
+                raise PydanticCustomError("name", "{reason}", {"reason": f"{shown(name)} is not one of them{hint}"})
             if given.count(name) > 1:
-                raise PydanticCustomError("name", "{reason}", {"reason": f"{name!r} is there twice"})
+                raise PydanticCustomError("name", "{reason}", {"reason": f"{shown(name)} is there twice"})
         return given
 
     def words(self) -> str:
@@ -116,8 +116,9 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{k} = {shown(v)}' for k, v in value.items())}}}"
-    if isinstance(value, (list, tuple)):
+        text = ", ".join(f"{k if k.isidentifier() else shown(k)} = {shown(v)}" for k, v in value.items())
+        text = f"{{{text}}}"
+    elif isinstance(value, (list, tuple)):
         text = f"[{', '.join(shown(v) for v in value)}]"
     else:
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)

@@ -33,10 +33,11 @@ Overrides = Mapping[str, Any]
 class DatasetConfig(Settings, Generic[Options]):
     """Settings of one dataset, declared by its source as ``DatasetConfig[HaiOptions](length=256, ...)``.
 
-    Options that follow the window length are computed from it unless they are set themselves.
+    Options that follow the window length are computed from it unless they are set themselves. Where ``length`` is
+    None every series of the source is one window, and neither length nor stride can be set.
     """
 
-    length: int | None = setting(description="steps of a window; none: every series is one window", ge=1, le=LONGEST)
+    length: int | None = setting(description="steps of a window", ge=1, le=LONGEST)
     stride: int | None = setting(
         None,
         description="steps between the starts of two windows; none: windows do not overlap",
@@ -54,25 +55,23 @@ class DatasetConfig(Settings, Generic[Options]):
     options: Annotated[Options, Strict(False)] = setting(None, description="what only this source knows")
 
     @classmethod
-    def own_names(cls) -> list[str]:
-        """Names of the settings that every dataset has."""
-        return [name for name in cls.model_fields if name != "options"]
-
-    @classmethod
     def options_class(cls) -> type[SourceOptions]:
         """The class of the source's own options."""
         declared = cls.model_fields["options"].annotation
         return declared if isinstance(declared, type) else SourceOptions
 
     @classmethod
-    def fields(cls) -> dict[str, FieldInfo]:
-        """All settings of the dataset by name: those that every dataset has, then the source's own options."""
+    def _length_field(cls) -> FieldInfo:
+        """The declaration of ``length``, up to the longest window of the source."""
         length, longest = copy(cls.model_fields["length"]), cls.options_class().longest_window
         length.metadata = [Le(longest) if isinstance(rule, Le) else rule for rule in length.metadata]
-        return {name: cls.model_fields[name] for name in cls.own_names()} | {
-            "length": length,
-            **cls.options_class().model_fields,
-        }
+        return length
+
+    def fields(self) -> dict[str, FieldInfo]:
+        """All that can be set for the dataset, by name: what every dataset has, then the source's own options."""
+        shared = {**type(self).model_fields, "length": self._length_field()}
+        unset = {"options"} if self.length is not None else {"options", "length", "stride"}
+        return {k: v for k, v in shared.items() if k not in unset} | self.options_class().model_fields
 
     @model_validator(mode="before")
     @classmethod
@@ -83,33 +82,32 @@ class DatasetConfig(Settings, Generic[Options]):
         length, options = given.get("length"), given.get("options") or {}
         if isinstance(options, Mapping) and type(length) is int and length >= 1:
             if length > cls.options_class().longest_window:
-                raise _conflict("length", allowed(cls.fields()["length"]))
+                raise _conflict("length", allowed(cls._length_field()))
             options = {**cls.options_class().following(length), **options}
         return {**given, "options": options}
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
         if self.length is None and self.stride is not None:
-            raise _conflict("stride", "nothing, because every series is one window: set length as well")
-        if self.length is not None and (conflict := self.options.conflict(self.length)):
+            raise _conflict("stride", "nothing, because every series is one window")
+        if self.length is not None and (conflict := self.options.conflict(self.length, self.stride or self.length)):
             raise _conflict(*conflict)
         return self
 
     def overridden(self, dataset: str, overrides: Overrides) -> Self:
         """These settings with ``overrides``, by name. Raises ``UsageError`` for a value that no build can use."""
-        own, known = self.own_names(), self.options_class().model_fields
-        unknown = sorted(set(overrides) - set(own) - set(known))
-        if unknown:
-            choices = ", ".join(sorted({*own, *known}))
-            raise UsageError(f"no setting {dataset}.{unknown[0]}; {dataset} has {choices}")
+        known = self.fields()
+        if unknown := sorted(set(overrides) - set(known)):
+            raise UsageError(f"no setting {dataset}.{unknown[0]}; {dataset} has {', '.join(sorted(known))}")
         followed = {} if self.length is None else self.options.following(self.length)
         options = {k: v for k, v in self.options if k not in followed or v != followed[k]}
-        options |= {k: v for k, v in overrides.items() if k in known}
-        given = {**{k: getattr(self, k) for k in own}, **{k: v for k, v in overrides.items() if k in own}}
+        own = {k: v for k, v in self if k != "options"}
+        for name, value in overrides.items():
+            (own if name in own else options)[name] = value
         try:
-            return type(self).model_validate({**given, "options": options})
+            return type(self).model_validate({**own, "options": options})
         except ValidationError as error:
-            raise refused(error, self.fields(), {**given, **options}, overrides, f"{dataset}.") from None
+            raise refused(error, known, {**own, **options}, overrides, f"{dataset}.") from None
 
     def to_json(self) -> dict[str, Any]:
         """The settings in force as plain data, for the manifest and for keys."""

@@ -25,7 +25,7 @@ SHARED_MARKS: Mapping[str, tuple[str, str]] = {
 RULES: Mapping[str, str] = {
     "majority": "the class with most timesteps",
     "majority_of_beats": "the class with most annotated beats",
-    "short_fault": "as `majority`; but where Normal would win and more than `coverage` of an event lies in the window, "
+    "short_fault": "as `majority`; but where Normal would win and more than `coverage` of an event is in the window, "
     "the event's class wins; of several, the one with most steps; ties are dropped (`ambiguous`)",
     "native": "the source's own label of an existing window",
 }

@@ -97,6 +97,9 @@ class SourceOptions(Settings):
         used = {name for name, field in type(self).model_fields.items() if about(field).reader}
         return self.model_dump(mode="json", include=used)
 
-    def conflict(self, length: int) -> Conflict | None:
-        """A setting that no build can use with windows of ``length`` steps, and what it takes; None if all fit."""
+    def conflict(self, length: int, stride: int) -> Conflict | None:
+        """A setting that no build can use with windows of ``length`` steps every ``stride`` steps, and what it takes.
+
+        None if all fit together. A source overrides this where they may not.
+        """
         return None

@@ -18,7 +18,7 @@ __all__ = ["Licence", "Printed", "RemoteFile", "Source"]
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file to download. ``path`` is where it lies below the dataset's folder in the original layout.
+    """One file to download. ``path`` is its place in the dataset's folder in the original layout.
 
     ``sha256`` or ``md5`` where the publisher states one, ``size`` in bytes where known; ``unpack`` says that
     it is an archive whose members are the original files.

@@ -67,6 +67,7 @@ def _settings(name: str, dataset: BuiltDataset) -> BenchmarkConfig:
     """Return the settings a dataset was built with, as recorded in the manifest."""
     settings = dataset.settings.to_json()
     own = {k: v for k, v in settings.items() if k != "options"} | settings.get("options", {})
+    own = {k: v for k, v in own.items() if v is not None}  # None: not set, and never can be
     return BenchmarkConfig.from_json({**dataset.config.to_json(), "datasets": {name: own}})
 
 

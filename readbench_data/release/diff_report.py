@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import polars as pl
 
+from readbench_data.dataset.status import LaneStatus
 from readbench_data.pages.wording import counted
+from readbench_data.store.records import JsonObject
 
 Bump = Literal["major", "minor", "patch"]
 
@@ -43,7 +45,8 @@ class DatasetDiff:
     @property
     def only_in(self) -> Literal["A", "B"] | None:
         """The one release that has the dataset: ``A`` is the one before, ``B`` the one after."""
-        return None if (self.before == "ok") == (self.after == "ok") else "A" if self.before == "ok" else "B"
+        had, has = self.before == LaneStatus.OK, self.after == LaneStatus.OK
+        return None if had == has else "A" if had else "B"
 
     def lone_words(self) -> str:
         """One line about a dataset that one release only has: how many entries, and why the other has none."""
@@ -143,7 +146,7 @@ class ReleaseDiff:
         """Changed entries of all kinds."""
         return sum(self.total.values())
 
-    def to_json(self, entries: bool = True) -> dict[str, Any]:
+    def to_json(self, entries: bool = True) -> JsonObject:
         """Plain data; ``entries`` also lists every changed entry."""
         return {
             "before": self.before,

@@ -43,16 +43,16 @@ def test_the_defaults_are_those_of_a_build(listed: list[dict[str, Any]]) -> None
         for dataset, source in sources.all_sources().items():
             own = config.for_dataset(dataset, source.config).to_json()
             options = own.pop("options")
-            for name, value in {**own, **options}.items():
-                assert by_name[f"{dataset}.{name}"][profile] == value
+            for name in source.config.fields():
+                assert by_name[f"{dataset}.{name}"][profile] == {**own, **options}[name]
 
 
 def test_what_follows_the_length_is_what_changes_with_it(listed: list[dict[str, Any]]) -> None:
     for dataset, source in sources.all_sources().items():
         if source.config.length is None:
             continue
-        half = load_config("full", assignments=[f"{dataset}.length={source.config.length // 2}"])
-        before, after = (dict(c.options) for c in (source.config, half.for_dataset(dataset, source.config)))
+        less = load_config("full", assignments=[f"{dataset}.length={source.config.length * 3 // 4}"])
+        before, after = (dict(c.options) for c in (source.config, less.for_dataset(dataset, source.config)))
         changed = {f"{dataset}.{name}" for name in before if before[name] != after[name]}
         own = [one for one in listed if one["name"].startswith(f"{dataset}.")]
         assert {one["name"] for one in own if one["follows_length"]} == changed

@@ -28,7 +28,7 @@ class PlantOptions(SourceOptions):
     margin: int = setting(provenance=OURS, description="a margin", follows=(1, -1), ge=0, le=1000)
     reach: int = setting(provenance=OURS, description="a reach", follows=(0.5, 0), ge=0)
 
-    def conflict(self, length: int) -> Conflict | None:
+    def conflict(self, length: int, stride: int) -> Conflict | None:
         return ("reach", f"at most the window length, {length}") if self.reach > length else None
 
 
@@ -116,9 +116,12 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("plant.lines=north", 'plant.lines = "north": it takes a list of lines, such as ["north", "south"]'),
         (
             'plant.lines=["nort"]',
-            'plant.lines = ["nort"]: it takes a list of lines, such as ["north", "south"]: \'nort\' ',
+            'plant.lines = ["nort"]: it takes a list of lines, such as ["north", "south"]: "nort" is not',
         ),
-        ('plant.lines=["north", "north"]', 'plant.lines = ["north", "north"]: it takes a list of lines, such as '),
+        (
+            'plant.lines=["north", "north"]',
+            'plant.lines = ["north", "north"]: it takes a list of lines, such as ["north", "south"]: "north" is there',
+        ),
         (
             "plant.rate=10",
             "no setting plant.rate; plant has length, lines, margin, min_same_class, native_split, reach, ",
@@ -126,10 +129,8 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ("plant.options=10", "no setting plant.options; plant has length, lines, "),
         ("plant.options.reach=10", "no setting plant.options.reach; plant has length, lines, "),
         ("plnt.stride=4", "no dataset 'plnt' to set 'stride' on; there are plant, whole"),
-        (
-            "whole.stride=4",
-            "whole.stride = 4: it takes nothing, because every series is one window: set length as well",
-        ),
+        ("whole.stride=4", "no setting whole.stride; whole has min_same_class, native_split, test_fraction"),
+        ("whole.length=4", "no setting whole.length; whole has min_same_class, native_split, test_fraction"),
     ],
 )
 def test_a_value_no_build_can_use_is_refused_in_one_line(assignment: str, line: str) -> None:
@@ -163,6 +164,11 @@ def test_a_dataset_that_declares_no_options_has_none() -> None:
     assert declared.to_json()["options"] == {}
     with pytest.raises(UsageError, match=r"no setting pump\.rate; pump has length, "):
         declared.overridden("pump", {"rate": 1})
+
+
+def test_a_source_of_whole_series_has_no_stride() -> None:
+    with pytest.raises(ValidationError, match="stride takes nothing, because every series is one window"):
+        DatasetConfig(length=None, stride=4)
 
 
 @pytest.mark.parametrize("text", ["seed = = 4", "seed = 4\nseed = 5", "seed = " + "9" * 5000, "seed = " + "[" * 4000])
@@ -200,7 +206,7 @@ def test_the_key_of_the_recordings_holds_what_the_reader_uses() -> None:
         (True, "true"),
         ("a\nb", '"a\\nb"'),
         ([1, "x", False], '[1, "x", false]'),
-        ({"a": {"b": 0x10}}, "{a = {b = 16}}"),
+        ({"a": {"b": 0x10}, "c\n": 1}, '{a = {b = 16}, "c\\n" = 1}'),
         ("x" * 200, '"' + "x" * 59 + " ... " + "x" * 9 + '"'),
     ],
 )

@@ -15,7 +15,7 @@ from tests.support import built
 def reused(name: str, data: Path, **settings: Any) -> dict[str, bool]:
     """Which stages of a dataset are reused with other settings of its own."""
     made = built.lane(name, data, config=BenchmarkConfig(datasets={name: settings} if settings else {}))
-    return {stage: getattr(stages, stage)(made)["reused"] for stage in ("raw", "recordings", "windows")}
+    return {stage: getattr(stages, stage)(made).reused for stage in ("raw", "recordings", "windows")}
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_the_reader_is_not_called_for_windows_of_another_length(data: Path, monk
         pytest.fail("an original was read")
 
     unread = replace(made, source=replace(made.source, read=refuse))
-    assert [getattr(stages, stage)(unread)["reused"] for stage in ("raw", "recordings", "windows")] == [
+    assert [getattr(stages, stage)(unread).reused for stage in ("raw", "recordings", "windows")] == [
         True,
         True,
         False,

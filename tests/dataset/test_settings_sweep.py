@@ -69,7 +69,7 @@ def _usable(field: FieldInfo) -> list[str]:
 UNUSABLE = [(name, text) for name, field in SETTINGS.items() for text in (*NEVER, *WRONG[kind(field)], *_beyond(field))]
 FITTING = {
     "voraus.cycle_rows": {"1"},  # shorter than a window
-    "ctsr.stride": {"1", "1000000000"},  # every series is one window
+    "telecom_ts.length": {"1"},  # more than one window would have the same line
 }
 """Values inside their range that do not fit the other settings."""
 
@@ -167,6 +167,15 @@ def test_what_does_not_fit_the_other_settings_is_refused(name: str, texts: set[s
             'ctsr.sets = ["Arrowhead"]: it takes a list of sets of the UCR',
         ),
         (["--set", "telecom_ts.length=129"], "telecom_ts.length = 129: it takes a whole number from 1 to 128"),
+        (
+            ["--set", "telecom_ts.length=64"],
+            "telecom_ts.length = 64: it takes a whole number from 65 to 128: one window",
+        ),
+        (
+            ["--set", "telecom_ts.length=100", "--set", "telecom_ts.stride=28"],
+            "telecom_ts.stride = 28: it takes a whole number above 28: one window per window of the source",
+        ),
+        (["--set", "ctsr.length=5"], "no setting ctsr.length; ctsr has min_length, min_same_class, native_split, sets"),
         (["--seed", "-1"], "seed = -1: it takes a whole number from 0 to 4294967295"),
     ],
 )

@@ -50,7 +50,7 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
         assert f"{row['rho0']:.3f}" in page
     assert "Friedman over 4 methods and 4 datasets" in page  # the floors do not take part
     assert page.count("<svg") == 5
-    assert '<td class="left">no data</td><td class="left">gone (no &lt;mirror&gt;)</td>' in page
+    assert '<th scope="row" class="left">no data</th><td class="left">gone (no &lt;mirror&gt;)</td>' in page
     assert ">gone<" not in page  # no column of empty cells
     assert "whose corpus is the same at all levels" in page
     assert "Differences to " in page

@@ -15,7 +15,6 @@ from sklearn.gaussian_process.kernels import RBF
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
-from readbench_data.evaluation.methods.base import Supervision
 from readbench_data.evaluation.methods.embedding import Embedder, residual, unit
 from readbench_data.evaluation.methods.features import Features, channel_features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, min_max, ranks_of, scores_of
@@ -23,6 +22,7 @@ from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
 from readbench_data.evaluation.methods.rerank import RERANKERS, VARIANTS
 from readbench_data.evaluation.run.protocol import run_unit
 from readbench_data.evaluation.task.release_data import LEVELS, Release
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import Task, View
 
 

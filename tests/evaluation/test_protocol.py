@@ -225,11 +225,11 @@ def test_tables_show_only_datasets_with_data_by_their_full_names(build: object, 
     assert heads[1:] == [["method", *names[:3]], ["method", *names[3:]]] * 3
     assert max(len(line) for line in text.splitlines()) <= 110
     assert data.splitlines()[5:] == [
-        f"  {'no data':{len(names[0])}}  gone_a, gone_b (not selected)",
+        f"  {'no data':{len(names[0])}}  gone_a, gone_b (not selected for this build)",
         f"  {'no data':{len(names[0])}}  gone_c (not in the mirror)",
     ]
     assert to_markdown(board).endswith(
-        "- no data: gone_a, gone_b (not selected)\n- no data: gone_c (not in the mirror)\n"
+        "- no data: gone_a, gone_b (not selected for this build)\n- no data: gone_c (not in the mirror)\n"
     )
 
 

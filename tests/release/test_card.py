@@ -70,7 +70,7 @@ SECTIONS = (
     "Load",
     "Splits and pollution levels",
     "Columns",
-    "Composition, beside the printed table",
+    "Composition",
     "Known limits",
     "How a window gets its label",
     "What is unknown, and what is this project's choice",

@@ -169,10 +169,10 @@ def test_the_settings_can_be_used(source: Source) -> None:
 
 
 def _plain(settings: DatasetConfig[Any]) -> dict[str, Any]:
-    """The settings as a manifest holds them, by name."""
+    """The settings as a manifest holds them, by name, without those that are not set."""
     plain: dict[str, Any] = json.loads(json.dumps(settings.to_json()))
     options = plain.pop("options")
-    return {**plain, **options}
+    return {k: v for k, v in {**plain, **options}.items() if v is not None}
 
 
 @each_source

@@ -79,7 +79,7 @@ class Leaderboard:
         )
 
     def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
-        """One row a method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
+        """One row per method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
         datasets whose corpora change with the level (``varying0``, ...), and how many datasets are behind it
         (``n``, the fewest of the levels).
 
@@ -142,7 +142,7 @@ class Leaderboard:
         rows = [(name, marks.get(name, "not evaluated")) for name in self.with_data]
         reasons: dict[str, list[str]] = {}
         for name, reason in self.without_data().items():
-            reasons.setdefault(reason.replace("not_selected", "not selected"), []).append(name)
+            reasons.setdefault(reason.replace("not_selected", "not selected for this build"), []).append(name)
         return rows + [("no data", f"{', '.join(names)} ({reason})") for reason, names in reasons.items()]
 
     @property
@@ -152,13 +152,13 @@ class Leaderboard:
         return MINIATURE_BANNER if (used["origin"] == OriginKind.MINIATURE).any() else None
 
     def failures(self) -> list[str]:
-        """One line a failed unit."""
+        """One line per failed unit."""
         failed = self.result.rows.filter(pl.col("status") == UnitStatus.FAILED)
         units = failed.unique(["method", "dataset", "rho", "random_state"], maintain_order=True)
         return [f"{r['method']} on {r['dataset']} at {r['rho']} %: {r['reason']}" for r in units.iter_rows(named=True)]
 
     def comparison(self, rho: int, metric: str = "ndcg", k: int = 10) -> Comparison:
-        """The statistics at one level. The floors (Random, Majority) do not take part (ours): that something beats
+        """The statistics at one level. The baselines (Random, Majority) are left out (ours): that something beats
         chance would make the test reject and widen the critical difference for all others."""
         from readbench_data.evaluation.statistics.comparison import compare  # scipy.stats takes a second to import
 

@@ -9,25 +9,14 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import View
 from readbench_data.store.code_version import code_version
 from readbench_data.store.records import JsonObject
-
-
-class Supervision(StrEnum):
-    """Which labels a method reads, weakest first: none, which windows are Normal, the classes of a query's
-    neighbours, the classes of the whole corpus. READ-Bench names the last two; the first two names are ours."""
-
-    NONE = "none"
-    NORMALS = "normals"
-    NEIGHBOUR_LABELS = "neighbour-labels"
-    SUPERVISED = "supervised"
-
 
 RANDOM_STATES = (0, 1, 2)
 """A stochastic method is run once with each; every run is stored, means are taken when results are gathered."""

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from readbench_data.evaluation.methods.base import Method, Supervision
+from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import View
 
 

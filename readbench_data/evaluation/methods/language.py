@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.methods.base import Method, Supervision
+from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.endpoint import Endpoint
 from readbench_data.evaluation.methods.rerank import Reranker
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import View
 
 POINTS = 32

@@ -18,9 +18,10 @@ import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
-from readbench_data.evaluation.methods.base import Method, Supervision
+from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.fusion import scores_of
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import View
 
 CANDIDATES = 100

@@ -22,8 +22,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from readbench_data.dataset.files import OriginKind
-from readbench_data.evaluation.methods.base import Supervision
 from readbench_data.evaluation.task.arrays import write_npz
+from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.store.records import Record
 
 FORMAT = 2

@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.methods.base import Supervision
+from readbench_data.evaluation.task.supervision import Supervision
 
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
 RESULTS = "results.json"

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from readbench_data.entry import unnest
-from readbench_data.evaluation.methods.base import Supervision
+from readbench_data.evaluation.task.supervision import Supervision
 
 EntryFields = dict[str, Any]
 """A released entry as a method gets it: its columns by name, ``ts_values`` as a float32 array [T][C]."""

@@ -57,7 +57,8 @@ def check_sizes(
     lonely = sorted({c for c in queries["class_label"] if have[c] < floor})
     if lonely:
         check.breach(path, "label_error", f"queries of {lonely[0]} have fewer than {floor} relevant entries")
-    stated = check.composition[name].to_json() if name in check.composition else {}
+    composed = check.composition.datasets.get(name) if check.composition is not None else None
+    stated = composed.built.to_json() if composed is not None and composed.built is not None else {}
     levels = {rho: corpus.filter(pl.col("pollution") == rho).height for rho in dataset.config.pollution[1:]}
     built = compose_row(shapes.get(layout.QUERIES), shapes.get(layout.ANOMALIES), levels).to_json()
     if built != stated:

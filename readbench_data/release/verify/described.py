@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -47,11 +48,10 @@ def check_card(check: Check, sources: Mapping[str, Source] | None = None) -> Non
 
 
 def _compare(check: Check, text: str, sources: Mapping[str, Source] | None) -> None:
-    try:
-        composition = ReleaseComposition.parse(check.release.read_json(layout.COMPOSITION))
-        told = _first_wrong(check, text, composition, sources)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError):
-        told = "it cannot be made again from the manifest and composition.json"
+    told: str | None = "it cannot be made again from the manifest and composition.json"
+    if check.composition is not None:
+        with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
+            told = _first_wrong(check, text, check.composition, sources)
     if told:
         check.breach(layout.CARD, "unlisted", f"{told}: the card is stale")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from readbench_data.release import layout
-from readbench_data.release.composition import BuiltRow, ReleaseComposition
+from readbench_data.release.composition import ReleaseComposition
 from readbench_data.release.manifest import Manifest
 from readbench_data.store.store import Store
 
@@ -59,14 +59,13 @@ class Check:
         self._by_path: dict[str, FileReport] = {}
 
     @cached_property
-    def composition(self) -> dict[str, BuiltRow]:
-        """What composition.json says was built, by dataset; nothing where it cannot be read."""
+    def composition(self) -> ReleaseComposition | None:
+        """``composition.json``; None, with a breach, where it cannot be read."""
         try:
-            stated = ReleaseComposition.parse(self.release.read_json(layout.COMPOSITION)).datasets
-            return {name: dataset.built for name, dataset in stated.items() if dataset.built is not None}
+            return ReleaseComposition.parse(self.release.read_json(layout.COMPOSITION))
         except (OSError, ValueError):
             self.breach(layout.COMPOSITION, "schema_error", "cannot be read as the composition of a release")
-            return {}
+            return None
 
     def breach(self, path: str, kind: str, words: str, count: int = 1) -> None:
         """Record that a file breaks a promise; ``kind`` is one of ``ERRORS``."""

@@ -16,7 +16,6 @@ from readbench_data.evaluation.board.page.tables import (
     macro_table,
     metrics_table,
     row_marks,
-    with_data,
 )
 from readbench_data.evaluation.task.release_data import LEVELS
 from readbench_data.pages.page import render_page
@@ -33,22 +32,21 @@ def build_page(board: Leaderboard) -> str:
         Line(i + 1, r["method"], r["family"] or "other", tuple(r[f"rho{v}"] for v in LEVELS), _cpu(spent, r["method"]))
         for i, r in enumerate(macro)
     ]
-    marks, shown = board.marks(), with_data(board, cells)
     return render_page(
         "readbench_data.evaluation.board.page/build.html.j2",
         board=board,
         levels=LEVELS,
         filters={name: list(dict.fromkeys(r[name] or "unknown" for r in macro)) for name in ("family", "supervision")},
         macro=macro_table(macro, comparisons, len(board.with_data), row_marks(board)),
-        same=[d for d, mark in marks.items() if "same corpus" in mark],
+        same=[d for d, mark in board.marks().items() if "same corpus" in mark],
         metrics=metrics_table(board, macro),
         claims=[claims(rho, comparisons[rho], numbers) for rho in LEVELS],
         grids={rho: grid(board, macro, cells, rho) for rho in LEVELS},
-        absent=[d for d in board.datasets if d not in shown],
+        absent=list(board.without_data()),
         pollution=pollution_svg(lines),
         cost=cost_svg(lines),
         costs=cost_table(spent, macro),
-        marks={d: mark.replace("not_selected", "not selected for this build") for d, mark in marks.items()},
+        data=board.data_rows(),
         failures=board.failures(),
         per_query=_per_query(board),
     )

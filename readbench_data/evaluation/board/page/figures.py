@@ -90,7 +90,7 @@ def cost_svg(lines: Sequence[Line]) -> Markup:
     places = _labels(points, (left, top, right + 14, bottom))
     for (line, *_), (px, py), (lx, ly) in zip(measured, points, places, strict=True):
         point = Drawing(drawing.width, drawing.height)
-        if math.hypot(lx - px, ly - py) >= 14:
+        if math.hypot(lx - px, ly - py) >= 16:
             _leader(point, px, py, lx, ly)
         point.mark(px, py, families.index(line.family))
         point.text(lx, ly + 4, str(line.number), "middle")
@@ -118,12 +118,12 @@ def _value_axis(drawing: Drawing, values: Sequence[float], box: tuple[float, flo
 def _labels(
     points: Sequence[tuple[float, float]], frame: tuple[float, float, float, float]
 ) -> list[tuple[float, float]]:
-    """A place for the number of each point: the nearest that hits no point and no other number."""
+    """A place for the number of each point: the nearest that covers no point and no other number."""
     taken: list[tuple[float, float]] = []
     for px, py in points:
         around = (
             (px + radius * math.cos(turn * math.pi / 8), py + radius * math.sin(turn * math.pi / 8))
-            for radius in range(12, 180, 8)
+            for radius in range(14, 180, 8)
             for turn in (0, 14, 2, 12, 4, 10, 6, 8, 15, 1, 13, 3, 11, 5, 9, 7)
         )
         free = (
@@ -134,7 +134,7 @@ def _labels(
             and all(abs(at[0] - x) > 18 or abs(at[1] - y) > 12 for x, y in taken)
             and all(abs(at[0] - x) > 11 or abs(at[1] - y) > 9 for x, y in points)
         )
-        taken.append(next(free, (px + 12, py)))
+        taken.append(next(free, (px + 14, py)))
     return taken
 
 
@@ -145,7 +145,7 @@ def _leader(drawing: Drawing, x1: float, y1: float, x2: float, y2: float) -> Non
 
 
 def _spread(heights: Sequence[float], gap: float) -> list[float]:
-    """Label heights moved down until none overlap, each near its own."""
+    """Label heights [n], moved down until none overlap by less than ``gap``, each near its own."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     out = list(heights)
     for before, after in zip(order, order[1:], strict=False):

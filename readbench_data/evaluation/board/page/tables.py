@@ -110,16 +110,10 @@ def grid(
     board: Leaderboard, macro: list[Row], cells: dict[tuple[str, str, int], Row], rho: int
 ) -> tuple[list[str], list[Row]]:
     """Header and rows of NDCG@10 of every method on every dataset with data at one level, for a heat map."""
-    datasets = with_data(board, cells)
+    datasets = board.with_data
     marks = {d: origin_mark(c["origin"], c["partial"]) for (_, d, _), c in cells.items() if c["status"] == "ok"}
     header: list[str] = [breakable(d) + marks.get(d, "") for d in datasets]
     return header, [_named(row, (_heat(cells.get((row["method"], d, rho)), d) for d in datasets)) for row in macro]
-
-
-def with_data(board: Leaderboard, cells: dict[tuple[str, str, int], Row]) -> list[str]:
-    """The datasets with data, in the order of the board."""
-    there = {dataset for (_, dataset, _), cell in cells.items() if cell["status"] != "no_data"}
-    return [dataset for dataset in board.datasets if dataset in there]
 
 
 def _heat(cell: Row | None, dataset: str) -> Row:
