@@ -138,18 +138,6 @@ def test_the_manifest_states_the_alignment_and_without_it_names_count(leads: Cal
         Release(leads("sideways")).info("leads")
 
 
-def test_names_that_give_the_class_away_help_by_name_only(leads: Callable[..., Path]) -> None:
-    release = Release(leads(POSITION))
-    found = {}
-    for way in (POSITION, NAME):
-        view = Task.load(release, "leads", alignment=way).view(0)
-        asked = view.task.labels.query_labels == "A"
-        order = view.rank(Features().score(view, Features().fit(view)))[asked]
-        found[way] = (view.corpus_labels[order[:, :10]] == "A").mean()
-    assert found[NAME] > 0.9
-    assert found[POSITION] < 0.6
-
-
 def test_the_board_shows_both_alignments_and_never_mixes_them(leads: Callable[..., Path], tmp_path: Path) -> None:
     release, out = leads(POSITION), tmp_path / "out"
     rows = evaluate(release, out, ["ED", "Features"]).rows
