@@ -1,4 +1,4 @@
-"""Why one window has its label, told from the audit table of a release and, where it is there, the lane behind it."""
+"""Why one window has its label, from the audit table of a release and, if available, from its lane."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def explain(
 
 
 def _peers(release: Path, row: AuditRow) -> pl.DataFrame:
-    """The kept windows of the same class: unit, side, outcome, draw_rank."""
+    """The retained windows of the same class: unit, side, outcome, draw_rank."""
     return (
         pl.scan_parquet(release / layout.audit(row.dataset))
         .filter((pl.col("class_label") == row.class_label) & (pl.col("outcome") != Outcome.DROPPED))
@@ -220,9 +220,9 @@ def _touched(channels: Sequence[TouchedChannel], groups: int = 3, names: int = 4
     lines = []
     for (filled, masked), own in list(alike.items())[:groups]:
         sentinels = f", {masked if masked < filled else 'all'} of them sentinels" if masked else ""
-        told = f"{counted(filled, 'step')}{sentinels}"
+        summary = f"{counted(filled, 'step')}{sentinels}"
         more = f" and {len(own) - names} more" if len(own) > names else ""
-        lines.append(f"in {told}: {', '.join(own[:names])}{more}")
+        lines.append(f"in {summary}: {', '.join(own[:names])}{more}")
     left = sum(len(own) for own in list(alike.values())[groups:])
     return [*lines, f"in fewer steps: {counted(left, 'more channel')}"] if left else lines
 

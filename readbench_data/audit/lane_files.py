@@ -1,4 +1,4 @@
-"""Reading the lane behind a release: a damaged file of it is told in one line."""
+"""Reads the lane of a release; a damaged file is reported in one line."""
 
 from __future__ import annotations
 

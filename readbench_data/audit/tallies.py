@@ -38,9 +38,9 @@ def funnel(audit: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_reason(audit: pl.DataFrame) -> list[tuple[str, str, int]]:
-    """(outcome, reason, windows) of windows in no set, most first."""
-    told = audit.filter(pl.col("reason").is_not_null()).group_by("outcome", "reason").len()
-    return list(told.sort("len", "outcome", "reason", descending=[True, False, False]).iter_rows())
+    """(outcome, reason, windows) of windows that are not in the release, most first."""
+    counts = audit.filter(pl.col("reason").is_not_null()).group_by("outcome", "reason").len()
+    return list(counts.sort("len", "outcome", "reason", descending=[True, False, False]).iter_rows())
 
 
 def purity(audit: pl.DataFrame) -> dict[str, int]:
@@ -50,15 +50,15 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
     edges = np.arange(0, 1.0001, 0.1)
     counts, _ = np.histogram(share[share < 1], bins=edges)
     names = [f"{a:.0f}" for a in edges[:-1] * 100]
-    told = {name: int(n) for name, n in zip(names, counts, strict=True)}
-    first = next((i for i, n in enumerate(told.values()) if n), len(told))
-    return dict(list(told.items())[first:]) | {"pure": int((share == 1).sum())}
+    bins = {name: int(n) for name, n in zip(names, counts, strict=True)}
+    first = next((i for i, n in enumerate(bins.values()) if n), len(bins))
+    return dict(list(bins.items())[first:]) | {"pure": int((share == 1).sum())}
 
 
 def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
     """How far each labelled window is from another label, nearest first: ``entry_id, class_label, next_class, outcome,
-    margin, told``. ``next_class`` has most votes of all others (all are named where some tie). The margin is a share of
-    the votes, or of the event where the short-fault rule, which asks for more than ``coverage``, gave the label."""
+    margin, label_words``. ``next_class`` has most votes of all others (all are named if some tie). The margin is a
+    share of the votes, or of the event where the short-fault rule, which asks for more than ``coverage``, gave the label."""
     labelled = audit.filter(pl.col("class_label").is_not_null())
     normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
     sums = labelled.join(vote_sums(labelled), on="entry_id").join(_next_classes(labelled), on="entry_id", how="left")
@@ -77,11 +77,11 @@ def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
     )
     return (
         sums.with_columns(
-            margin=pl.when(short).then(beyond).otherwise(lead), told=pl.when(short).then(inside).otherwise(shown)
+            margin=pl.when(short).then(beyond).otherwise(lead), label_words=pl.when(short).then(inside).otherwise(shown)
         )
         .filter(pl.col("margin") < 1)
         .sort("margin", "entry_id")
-        .select("entry_id", "class_label", "next_class", "outcome", "margin", "told")
+        .select("entry_id", "class_label", "next_class", "outcome", "margin", "label_words")
     )
 
 
@@ -125,7 +125,7 @@ def units(audit: pl.DataFrame) -> pl.DataFrame:
 
 
 def unit_rows(audit: pl.DataFrame, most: int = 40) -> list[tuple[str, np.ndarray]]:
-    """Units as rows of a timeline: name with its side, and a code a window in order (0 dropped, 1 Normal, 2 fault);
+    """Units as rows of a timeline: name with its side, and one code per window in order (0 dropped, 1 Normal, 2 fault);
     the units with most windows, at least one of every class where there is room."""
     code = (
         pl.when(pl.col("outcome") == Outcome.DROPPED).then(0).when(pl.col("class_label") == NORMAL).then(1).otherwise(2)

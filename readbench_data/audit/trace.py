@@ -53,14 +53,14 @@ class Trace:
     def strip(self, most: int = 12) -> str:
         """The label track in words: ``0-119 normal, 120-255 f16``, or beats with their steps. Steps are inclusive."""
         if self.kind == "points":
-            told = [f"{code} at {start}" for start, _, code in self.marks]
+            parts = [f"{code} at {start}" for start, _, code in self.marks]
         else:
-            told = [f"{a}-{b - 1} {code}" for a, b, code in self.marks]
-        told += [f"{a}-{b - 1} unlabelled" for a, b in self.unlabelled]
-        if not told:
+            parts = [f"{a}-{b - 1} {code}" for a, b, code in self.marks]
+        parts += [f"{a}-{b - 1} unlabelled" for a, b in self.unlabelled]
+        if not parts:
             return "no annotation in the window" if self.kind == "points" else f"{BACKGROUND} throughout"
-        more = f" and {len(told) - most} more" if len(told) > most else ""
-        return ", ".join(told[:most]) + more
+        more = f" and {len(parts) - most} more" if len(parts) > most else ""
+        return ", ".join(parts[:most]) + more
 
 
 def trace(store: Store, manifest: Manifest, row: AuditRow, values: bool = False) -> Trace | None:

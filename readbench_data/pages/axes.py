@@ -1,4 +1,4 @@
-"""From values to positions: scales, the round numbers of an axis, and the room that texts need."""
+"""From values to positions: scales, the round numbers of an axis, and the space that texts need."""
 
 from __future__ import annotations
 

@@ -72,10 +72,10 @@ class Drawing:
         """Add the shapes of another drawing, with a title that is shown where the pointer rests on them."""
         self.shapes.append(Group(title, tuple(part.shapes)))
 
-    def svg(self, title: str, told: str = "") -> Markup:
-        """An ``<svg>`` element for a page, in the page's colours. ``title`` is shown where the pointer rests; ``told``
-        is what someone who cannot see the picture needs to know (the title, if not given)."""
-        label = escape(told or title)
+    def svg(self, title: str, alternative: str = "") -> Markup:
+        """An ``<svg>`` element for a page, in the page's colours. ``title`` is shown where the pointer rests;
+        ``alternative`` is what someone who cannot see the picture needs to know (the title, if not given)."""
+        label = escape(alternative or title)
         return Markup(
             f'<svg role="img" aria-label="{label}" {self._size()}><title>{escape(title)}</title>{self._body()}</svg>'
         )
@@ -84,15 +84,15 @@ class Drawing:
         """An ``<svg>`` element for a page that repeats what is in words next to it."""
         return Markup(f'<svg aria-hidden="true" {self._size()}>{self._body()}</svg>')
 
-    def image(self, told: str) -> str:
-        """Markdown with the picture inside, in light colours on white; ``told`` is its text alternative."""
+    def image(self, alternative: str) -> str:
+        """Markdown with the picture inside, in light colours on white; ``alternative`` is its text alternative."""
         kinds = {shape.kind for shape in flat(self.shapes)}
         style = "".join(rule(name, LIGHT) for name in sorted(kinds))
         text = (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {self._size()}><title>{escape(told)}</title>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {self._size()}><title>{escape(alternative)}</title>'
             f'<style>{style}</style><rect width="100%" height="100%" fill="{LIGHT["paper"]}"/>{self._body()}</svg>'
         )
-        plain = " ".join(told.replace("[", "(").replace("]", ")").split())
+        plain = " ".join(alternative.replace("[", "(").replace("]", ")").split())
         return f"![{plain}](data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode()})"
 
     def _size(self) -> str:

@@ -82,11 +82,11 @@ def build_release(
     final = f"release/{version}"
     target = staging if store.is_local else final
     if not any(isinstance(lane, _Built) for lane in lanes.values()):
-        told = {n: lane.reason or lane.hint for n, lane in lanes.items() if isinstance(lane, _LeftOut)}
-        reasons = "; ".join(f"{n}: {reason}" for n, reason in told.items() if reason)
+        by_dataset = {n: lane.reason or lane.hint for n, lane in lanes.items() if isinstance(lane, _LeftOut)}
+        reasons = "; ".join(f"{n}: {reason}" for n, reason in by_dataset.items() if reason)
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
     store.remove(staging)
-    if target == final:  # where nothing can be renamed, a release without a manifest is no release
+    if target == final:  # nothing can be renamed there: a folder without a manifest is not a release
         store.remove(f"{final}/{layout.MANIFEST}")
     datasets = {name: _describe(lane, sources[name]) for name, lane in lanes.items()}
     composition = ReleaseComposition(

@@ -46,7 +46,7 @@ def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: Bui
     if described.partial:
         lines.append(f"{name} is partial: {described.partial_note}.")
     if not built.queries:
-        why = "no fault window is in its data" if not built.classes else "no class lies in two units"
+        why = "no fault window is in its data" if not built.classes else "no class is in two units"
         lines.append(f"{name} has no query: {why}.")
     if built.same_at_all_levels:
         lines.append(f"{name} has no Normal window: its corpus is the same at all three levels.")
@@ -97,9 +97,9 @@ def choices(sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
         source = sources[name]
         own = sorted(k for k, mark in source.marks.items() if mark == OURS)
         found = sorted(k for k, mark in source.marks.items() if mark == RECOVERED)
-        told = [f"ours: {', '.join(own)}"] if own else []
-        told += [f"recovered: {', '.join(found)}"] if found else []
-        lines.append(f"{name}: {'; '.join(told) or 'all is stated'}.")
+        marked = [f"ours: {', '.join(own)}"] if own else []
+        marked += [f"recovered: {', '.join(found)}"] if found else []
+        lines.append(f"{name}: {'; '.join(marked) or 'all is stated'}.")
         if source.own_choice:
             lines.append(f"**{name}**: {sentence(source.own_choice)}")
     return lines

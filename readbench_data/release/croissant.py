@@ -128,7 +128,7 @@ def _record_set(path: str) -> JsonObject:
     _, dataset, rest = path.split("/", 2)
     name = f"{dataset}/{rest.removesuffix('.parquet')}"
     splits = [split for split, members in layout.splits().items() if rest in members]
-    belongs = f"part of the split {', '.join(splits)}" if splits else "a part of the pool: every kept window"
+    belongs = f"part of the split {', '.join(splits)}" if splits else "a part of the pool: every retained window"
     return {
         "@type": "cr:RecordSet",
         "@id": name,

@@ -64,14 +64,19 @@ def _dataset(name: str, a: Path, b: Path, before: Manifest, after: Manifest) -> 
     sides = [_audit(folder, name, path in m.files) for folder, m in ((a, before), (b, after))]
     joined = sides[0].join(sides[1], on="entry_id", how="full", suffix="_after", coalesce=True)
     joined = joined.rename(
-        {"class_label": "class_before", "set": "set_before", "class_label_after": "class_after", "told": "told_before"}
+        {
+            "class_label": "class_before",
+            "set": "set_before",
+            "class_label_after": "class_after",
+            "described": "described_before",
+        }
     )
     was, now = pl.col("set_before").is_not_null(), pl.col("set_after").is_not_null()
     relabelled = pl.col("class_before").ne_missing(pl.col("class_after"))
-    both = pl.col("told_before").is_not_null() & pl.col("told_after").is_not_null()
+    both = pl.col("described_before").is_not_null() & pl.col("described_after").is_not_null()
     came, went = (
-        pl.col("told_before").fill_null("was not cut before"),
-        pl.col("told_after").fill_null("is not cut any more"),
+        pl.col("described_before").fill_null("was not cut before"),
+        pl.col("described_after").fill_null("is not cut any more"),
     )
     parts = [
         _rows(joined.filter(~was & now), ADDED, None if lone else came),
@@ -92,9 +97,9 @@ def _status(dataset: DatasetEntry | None) -> str:
 
 
 def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
-    """``entry_id, class_label, set`` (null where unpublished) and ``told``, what the table says of the window."""
+    """``entry_id, class_label, set`` (null where unpublished) and ``described``, what the table says of the window."""
     if not listed:
-        return pl.DataFrame(schema=dict.fromkeys(("entry_id", "class_label", "set", "told"), pl.String))
+        return pl.DataFrame(schema=dict.fromkeys(("entry_id", "class_label", "set", "described"), pl.String))
     frame = read_audit(release, dataset, _AUDIT)
     level = pl.when(pl.col("pollution") == 0).then(pl.lit("anomalies")).otherwise(pl.format("normals-{}", "pollution"))
     return frame.select(
@@ -104,7 +109,7 @@ def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
         .then(pl.lit("queries"))
         .when(pl.col("outcome") == Outcome.CORPUS)
         .then(level),
-        told=pl.concat_str("outcome", "reason", separator=", ", ignore_nulls=True),
+        described=pl.concat_str("outcome", "reason", separator=", ", ignore_nulls=True),
     )
 
 
@@ -136,7 +141,7 @@ def _values(
 
 
 def _hashes(folder: Path, paths: list[str]) -> dict[str, tuple[bytes, bytes]]:
-    """Hash of the values with their channels, and of what else is said, by entry_id."""
+    """Hash of the values with their channels, and of the other columns, by entry_id."""
     others = ["channels", "rca_target", "rca_affected", "extras"]
     found: dict[str, tuple[bytes, bytes]] = {}
     for path in paths:
@@ -175,12 +180,12 @@ def _settings(title: str, old: Mapping[str, Any], new: Mapping[str, Any], skip: 
 
 def _source_files(old: Mapping[str, SourceFile], new: Mapping[str, SourceFile]) -> Iterator[str]:
     shared = set(old) & set(new)
-    told = {
+    described = {
         "changed": sorted(p for p in shared if old[p].sha256 != new[p].sha256),
         "added": sorted(set(new) - set(old)),
         "gone": sorted(set(old) - set(new)),
     }
-    for word, paths in told.items():
+    for word, paths in described.items():
         if paths:
             more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
             yield f"original files {word}: {', '.join(paths[:3])}{more}"

@@ -66,14 +66,14 @@ class DatasetDiff:
         if self.only_in:
             return []
         name = pl.coalesce("class_after", "class_before")
-        told = (
+        described = (
             pl.when(pl.col("change") == RELABELLED)
             .then(pl.format("{} -> {}", pl.col("class_before").fill_null("-"), pl.col("class_after").fill_null("-")))
             .when(pl.col("change") == MOVED)
             .then(pl.format("{} ({} -> {})", name, "set_before", "set_after"))
             .otherwise(name)
         )
-        rows = self.changes.select("change", told=told).group_by("change", "told").len()
+        rows = self.changes.select("change", described=described).group_by("change", "described").len()
         order = {kind: i for i, kind in enumerate(KINDS)}
         return sorted(rows.iter_rows(), key=lambda r: (order[r[0]], r[1]))
 

@@ -12,7 +12,7 @@ from readbench_data.windows.labeling import RuleName
 
 
 class CheckResult(Record):
-    """One expectation on one table. ``observed`` is small plain data for people to look at."""
+    """One expectation on one table. ``observed`` is small plain data for display."""
 
     check: str
     description: str

@@ -57,8 +57,8 @@ def overall(parts: Mapping[str, Licence]) -> Overall:
     names = {licence.name for licence in parts.values()}
     words = _words(closed, alike)
     if silent:
-        told = f"{', '.join(silent)} state no licence: nobody but their owners may pass them on"
-        return Overall("other", "each part under its own terms", "; ".join([told, *words]))
+        statement = f"{', '.join(silent)} state no licence: only their owners may redistribute them"
+        return Overall("other", "each part under its own terms", "; ".join([statement, *words]))
     if len(names) == 1:
         name = next(iter(names))
         return Overall(IDENTIFIERS.get(name, "other"), name, "; ".join(["all parts are under it", *words]))

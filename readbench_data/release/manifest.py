@@ -26,7 +26,7 @@ class FileEntry(Record):
 
 
 def text_entry(data: bytes) -> FileEntry:
-    """Entry of a file that is no Parquet: what it says is its bytes."""
+    """Entry of a file that is not Parquet: its content is its bytes."""
     sha = hashlib.sha256(data).hexdigest()
     return FileEntry(sha256=sha, bytes=len(data), rows=None, content_sha256=sha)
 

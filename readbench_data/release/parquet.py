@@ -1,6 +1,6 @@
 """Entries, audit tables and pools as Parquet that the Hub and its readers like.
 
-zstd, byte-stream split on the values, content-defined chunking and row groups that hold still (so that what has not
+zstd, byte-stream split on the values, content-defined chunking and stable row groups (so that what has not
 changed is not uploaded again: ``row_groups``), and a page index. The same table gives the same bytes.
 """
 

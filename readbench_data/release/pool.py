@@ -1,4 +1,4 @@
-"""The pool: every kept window, in the order of entry_id, written in bounded memory.
+"""The pool: every retained window, in the order of entry_id, written in bounded memory.
 
 Windows come recording by recording, so neighbours share a class; in the order of their hashes they do not. One
 pass spills them into buckets by the beginning of ``entry_id``; each bucket then fits in memory, is sorted, and

@@ -77,7 +77,7 @@ def read_audit(release: Path, dataset: str, columns: Sequence[str]) -> pl.DataFr
 
 
 def find_audit_rows(release: Path, beginning: str) -> list[AuditRow]:
-    """The audit rows of any dataset whose entry_id begins so; at most two a dataset are looked at."""
+    """The audit rows of all datasets whose entry_id begins with the prefix; at most two per dataset are read."""
     found: list[AuditRow] = []
     for path in sorted(release / name for name in read_manifest(release).files if name.startswith("audit/")):
         try:

@@ -1,13 +1,13 @@
-"""Which rows share a row group, and how its pages are cut: by what the rows are, not by how many stand before them.
+"""Which rows share a row group, and how its pages are cut: by what the rows are, not by how many precede them.
 
-Row groups. ``entry_id`` is a hash, and rows stand in its order. A row group holds a dyadic range of ids (all that
+Row groups. ``entry_id`` is a hash, and rows are ordered by it. A row group holds a dyadic range of ids (all that
 begin with the same bits): the largest such range whose values are at most ``ROW_GROUP_BYTES``. An entry therefore
 stays in its group whichever entries come or go elsewhere; only a group that outgrows the bound is split, in two.
 
 Pages. The Hub keeps what it has seen in chunks of about 64 KB, so a new version costs little if its pages are the old
 ones byte for byte. The writer's own cut, at 256 KB to 1 MB of content, puts many windows into a page, and where one
-comes or goes it finds back only after many pages. A page a window needs no finding back. Where windows are smaller
-than that pays for, pages are small. The sizes are this project's choice, measured in ``benchmarks/publishing.py``.
+comes or goes it resynchronises only after many pages. With one page per window that is not needed. For windows too
+small for that, pages are small. The sizes are this project's choice, measured in ``benchmarks/publishing.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ everywhere)."""
 ID_BITS = 128
 
 PAGE_A_WINDOW_FROM = 4096
-"""Bytes of values a window from which it gets a page of its own."""
+"""Bytes of values per window from which each window gets its own page."""
 
 # The writer counts 8 bytes a value: its 4 bytes and two levels of 2. A page ends with the window that reaches the most.
 PAGE_A_WINDOW = {"min_chunk_size": 4 << 10, "max_chunk_size": 8 << 10, "norm_level": 0}
@@ -41,7 +41,7 @@ def chunking(bytes_per_window: float) -> dict[str, int]:
 def row_groups(
     rows: Iterable[T], place: Callable[[T], tuple[str, int]], limit: int = ROW_GROUP_BYTES
 ) -> Iterator[list[T]]:
-    """Rows in groups of at most ``limit`` bytes (at least one row a group).
+    """Rows in groups of at most ``limit`` bytes (at least one row per group).
 
     ``place`` gives the id (32 hex digits) and the bytes of a row; rows come in the order of their ids. Little more
     than ``limit`` bytes are held.

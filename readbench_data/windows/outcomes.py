@@ -1,4 +1,4 @@
-"""What becomes of a window, and why: every name that stands in the audit table, with its explanation for people.
+"""What becomes of a window, and why: every name used in the audit table, with its explanation for people.
 
 Code that decides refers to the members; reports show ``words``. A new reason is added here and nowhere else.
 """

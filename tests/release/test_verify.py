@@ -201,7 +201,7 @@ def test_a_unit_on_both_sides(tampered: Tampered) -> None:
 
 def test_rows_sorted_by_class(tampered: Tampered) -> None:
     tampered.table(ANOMALIES, lambda t: t.sort_by([("class_label", "ascending"), ("entry_id", "ascending")]))
-    assert tampered.problems() == [f"{ANOMALIES}: rows do not stand in the order of entry_id"]
+    assert tampered.problems() == [f"{ANOMALIES}: rows are not in the order of entry_id"]
 
 
 def test_an_entry_twice(tampered: Tampered) -> None:
@@ -223,12 +223,12 @@ def test_a_step_with_a_value_too_few(tampered: Tampered) -> None:
         return [[*rows[0][:7], rows[0][7][:1], *rows[0][8:]], *rows[1:]]
 
     tampered.table(QUERIES, column("ts_values", ragged))
-    assert f"{QUERIES}: a step does not hold one value a channel" in tampered.problems()
+    assert f"{QUERIES}: a step does not hold one value per channel" in tampered.problems()
 
 
 def test_channels_that_do_not_fit_the_values(tampered: Tampered) -> None:
     tampered.table(QUERIES, column("channels", first(["MLII", "V1", "V5"])))
-    assert f"{QUERIES}: a step does not hold one value a channel" in tampered.problems()
+    assert f"{QUERIES}: a step does not hold one value per channel" in tampered.problems()
 
 
 @pytest.mark.parametrize(
@@ -284,9 +284,9 @@ def test_a_file_that_is_not_parquet(tampered: Tampered) -> None:
     [
         (lambda m: m.update(datasets=[]), "datasets is missing or of another kind"),
         (lambda m: m.pop("version"), "version is missing or of another kind"),
-        (lambda m: m["files"].update({QUERIES: "x"}), f"files.{QUERIES} is no object"),
+        (lambda m: m["files"].update({QUERIES: "x"}), f"files.{QUERIES} is not an object"),
         (lambda m: m["files"][QUERIES].pop("sha256"), f"files.{QUERIES}.sha256 is missing"),
-        (lambda m: m["datasets"].update(mit_bih=None), "datasets.mit_bih is no object"),
+        (lambda m: m["datasets"].update(mit_bih=None), "datasets.mit_bih is not an object"),
         (lambda m: m["datasets"]["mit_bih"].pop("config"), "datasets.mit_bih.config is missing"),
         (lambda m: m["datasets"]["mit_bih"]["config"].update(pollution=10), "datasets.mit_bih.config.pollution is"),
         (lambda m: m["datasets"]["mit_bih"]["settings"].clear(), "datasets.mit_bih.settings.min_same_class is"),
@@ -338,9 +338,9 @@ def test_the_pool_contains_the_retained_windows(pooled: Path, tmp_path: Path) ->
     assert tampered.problems() == []
     path = next(p for p in tampered.manifest["files"] if p.startswith("data/mit_bih/pool/"))
     tampered.table(path, lambda t: t.slice(1))
-    assert f"{path}: the pool does not hold exactly the kept windows of the audit table" in tampered.problems()
+    assert f"{path}: the pool does not hold exactly the retained windows of the audit table" in tampered.problems()
     tampered.table(path, lambda t: pa.concat_tables([t.slice(1), t.slice(0, 1)]))
-    assert f"{path}: rows do not stand in the order of entry_id" in tampered.problems()
+    assert f"{path}: rows are not in the order of entry_id" in tampered.problems()
     (tampered.folder / path).write_bytes(b"PAR1 not really PAR1")
     tampered.fit(path)
     assert any(p.startswith(f"{path}: cannot be read as Parquet") for p in tampered.problems())

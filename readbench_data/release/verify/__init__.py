@@ -1,8 +1,8 @@
 """Verification of a release folder: checksums, schema and every invariant the data model promises.
 
-``verify_release`` never stops at the first breach: it returns one row a file with counts of what is wrong, and the
+``verify_release`` never stops at the first breach: it returns one row per file with counts of breaches, and the
 breaches in words. It needs the folder only, neither original files nor lanes. With the sources' declarations of the
-code that made a release, its card and licence notes are made again and compared to the last byte.
+code that made a release, its card and licence notes are made again and compared byte for byte.
 """
 
 from __future__ import annotations

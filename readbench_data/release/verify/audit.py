@@ -28,7 +28,9 @@ def check_audit(check: Check, path: str, frame: pl.DataFrame, coverage: float) -
         check.breach(path, "label_error", f"{sides.height} units on both sides: {units}", sides.height)
     silent = frame.filter(~pl.col("outcome").is_in(SELECTED) & pl.col("reason").is_null())
     if silent.height:
-        check.breach(path, "label_error", f"{silent.height} windows in no set give no reason", silent.height)
+        check.breach(
+            path, "label_error", f"{silent.height} windows that are not in the release give no reason", silent.height
+        )
     kept = frame.filter(pl.col("class_label").is_not_null())
     wrong = kept.join(vote_sums(kept), on="entry_id", how="left").filter(~gives_class(coverage))
     if wrong.height:

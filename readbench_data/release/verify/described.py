@@ -29,7 +29,7 @@ _SINCE = re.compile(r"\n## [^\n]+\n\nSince ([^\n]+):\n\n(.*?)\n(?:\n## |\Z)", re
 
 def check_card(check: Check, sources: Mapping[str, Source] | None = None) -> None:
     """The card's configs are exactly the files that are there, it names this version, and it is the card that is made
-    of this manifest and composition: to the last byte with ``sources``, else in its numbers and settings."""
+    of this manifest and composition: byte for byte with ``sources``, else in its numbers and settings."""
     if not _as_listed(check, layout.CARD):
         return
     text = _text(check, layout.CARD)
@@ -85,8 +85,8 @@ def _cards(check: Check, text: str, composition: ReleaseComposition, sources: Ma
     found = _ON_THE_HUB.search(text)
     where = Published(found[1], found[2]) if found else None
 
-    def ordered(told: T) -> T:
-        return told.changed(datasets={n: told.datasets[n] for n in sources if n in told.datasets})
+    def ordered(stated: T) -> T:
+        return stated.changed(datasets={n: stated.datasets[n] for n in sources if n in stated.datasets})
 
     pairs = ((ordered(check.manifest), ordered(composition)), (check.manifest, composition))
     return [card(*pair, sources, where, _since(check)) for pair in pairs]
@@ -123,7 +123,7 @@ def _since(check: Check) -> tuple[str, str] | None:
 
 def check_licences(check: Check, sources: Mapping[str, Source] | None = None) -> None:
     """Every dataset's note names the licence that the manifest states, and so does the card; with ``sources`` the note
-    is what is made of them, to the last byte."""
+    equals the text made from them, byte for byte."""
     text = _text(check, layout.CARD) if check.release.exists(layout.CARD) else ""
     for name, dataset in check.manifest.built.items():
         path, licence = layout.licence(name), dataset.licence
@@ -143,7 +143,7 @@ def check_licences(check: Check, sources: Mapping[str, Source] | None = None) ->
 
 
 def _as_listed(check: Check, path: str) -> bool:
-    """Whether a file is there with the checksum of the manifest; where not, that has been told."""
+    """Whether a file is there with the checksum of the manifest; otherwise a breach has been reported."""
     return check.release.exists(path) and not check.file(path).counts["checksum_error"]
 
 

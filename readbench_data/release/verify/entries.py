@@ -28,7 +28,7 @@ def check_entries(check: Check, path: str, name: str, expected: pl.DataFrame) ->
 
 
 def check_pool(check: Check, paths: list[str], name: str, kept: pl.DataFrame) -> None:
-    """Every file of the pool, and that together they hold exactly the kept windows."""
+    """Every file of the pool, and that together they hold exactly the retained windows."""
     ids: list[str] = []
     for path in paths:
         own: list[str] = []
@@ -38,12 +38,12 @@ def check_pool(check: Check, paths: list[str], name: str, kept: pl.DataFrame) ->
         _check_order(check, path, own)
         ids.extend(own)
     if len(ids) != kept.height or set(ids) != set(kept["entry_id"]):
-        check.breach(paths[0], "unresolved", "the pool does not hold exactly the kept windows of the audit table")
+        check.breach(paths[0], "unresolved", "the pool does not hold exactly the retained windows of the audit table")
 
 
 def _check_order(check: Check, path: str, ids: list[str]) -> None:
     if ids != sorted(ids):
-        check.breach(path, "order_error", "rows do not stand in the order of entry_id")
+        check.breach(path, "order_error", "rows are not in the order of entry_id")
     if len(set(ids)) != len(ids):
         check.breach(path, "order_error", "an entry_id occurs twice")
 
@@ -60,7 +60,7 @@ def _check_values(check: Check, path: str, name: str, table: pa.Table) -> pa.Tab
         check.breach(path, "nan_values", f"{bad} entries hold a value that is not finite", bad)
     widths = [len(c) for c in table["channels"].to_pylist()]
     if column.null_count or steps.null_count or (inner != np.repeat(widths, lengths)).any():
-        check.breach(path, "shape_error", "a step does not hold one value a channel")
+        check.breach(path, "shape_error", "a step does not hold one value per channel")
     if set(table["dataset"].to_pylist()) - {name}:
         check.breach(path, "label_error", "an entry names another dataset")
     for label, extras in zip(table["class_label"].to_pylist(), table["extras"].to_pylist(), strict=True):

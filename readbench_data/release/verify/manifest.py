@@ -8,7 +8,7 @@ from readbench_data.store.store import digest
 
 
 def check_settings(check: Check) -> None:
-    """The settings are told in several places, and all tell the same."""
+    """The settings are stated in several places, which must agree."""
     manifest = check.manifest
     config = manifest.config
     if manifest.seed != config.get("seed"):
