@@ -179,7 +179,7 @@ def test_nothing_is_claimed_when_friedman_does_not_reject() -> None:
     flat = compare(table(np.random.default_rng(3), 0.0))
     assert not flat.rejects
     assert [len(g) for g in flat.groups] == [5]
-    assert "no method is told from another" in flat.sentence()
+    assert "no two methods can be told apart" in flat.sentence()
     steep = compare(table(np.random.default_rng(3), 0.1))
     assert steep.rejects
     assert len(steep.groups) > 1

@@ -33,7 +33,7 @@ class Leaderboard:
     """Rows of datasets whose channels can be aligned another way, aligned that way."""
 
     def alignment_effects(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
-        """What hangs on how channels are aligned: one row per (method, dataset, rho) with ``stated`` and ``other``
+        """What depends on how channels are aligned: one row per (method, dataset, rho) with ``stated`` and ``other``
         alignment, their values ``value`` and ``otherwise``, and ``difference`` (other minus stated)."""
         keys = ["method", "dataset", "rho"]
         chosen = (pl.col("metric") == metric) & (pl.col("k") == k) & (pl.col("status") == "ok")

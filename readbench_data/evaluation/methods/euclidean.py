@@ -35,7 +35,7 @@ def euclidean(queries: Aligned, corpus: Aligned) -> np.ndarray:
     """Distances float64 [nq, n].
 
     Differences are summed as they are (not through norms and a product), so equal windows are at distance 0
-    and equal pairs have equal bits, wherever they stand in the corpus.
+    and equal pairs have equal bits, whatever their position in the corpus.
     """
     out = np.empty((len(queries), len(corpus)))
     _euclidean(by_channel(queries), by_channel(corpus), out)

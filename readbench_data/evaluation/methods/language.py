@@ -1,7 +1,7 @@
 """Language models as rerankers of the first twenty, and as a direct classifier (READ-Bench, A.2.9 and A.6).
 
 Four protocols: two ask about one pair at a time (same fault, yes or no; how similar, 0 to 100), two ask for a complete
-order (of the series, of the series without their seasonal part). Candidate labels stand in the prompt as metadata, the
+order (of the series, of the series without their seasonal part). Candidate labels are in the prompt as metadata, the
 query's label never. The wording is ours: the paper's prompts are not printed. A reply that cannot be read keeps the
 order of the base, so a silent model neither gains nor loses.
 """

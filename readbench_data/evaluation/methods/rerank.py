@@ -75,8 +75,8 @@ class GPC(Reranker):
 
     Kernel exp(-|a - b|^2 / (2 length_scale^2)) on unit vectors, no optimiser (scikit-learn's would change the kernel
     from query to query at 6 to 17 times the cost). The length scale is scikit-learn's default,
-    chosen before any score was seen; on unit vectors a shorter one (0.5) tells many classes apart better, which is
-    for the user to set, not for this benchmark to tune.
+    chosen before any score was seen; on unit vectors a shorter one (0.5) separates many classes better, which the user
+    can set and this benchmark does not tune.
     One class among the candidates: the order stays.
     """
 

@@ -1,4 +1,4 @@
-"""Stored results: one file a unit, a unit being one method on one dataset at one level with one random state.
+"""Stored results: one file per unit; a unit is one method on one dataset at one level with one random state.
 
 A file holds the full ranking (int32 [nq, N] of positions in that level's corpus), the scores (float64 [nq, N])
 and a record of where they come from. Every metric is computed from these, so a new metric needs no new run.
@@ -156,7 +156,7 @@ class ResultsStore:
         """The latest record of every identity whose data hash is the one given for its dataset.
 
         A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
-        two variants never mix under one name; a variant that should stand beside needs a name of its own.
+        two variants never mix under one name; a variant to be shown next to it needs its own name.
         """
         latest: dict[tuple[Any, ...], UnitRecord] = {}
         for record in self._all(data_hashes):

@@ -18,7 +18,7 @@ class Comparison:
     """A complete block of methods and datasets, and what was left out of it.
 
     ``scores`` [N, k]. ``test`` is None where there are not two methods and two datasets. When the test does not
-    reject, ``groups`` is one group of all methods: no rank is told from another.
+    reject, ``groups`` is one group of all methods: no two ranks can be told apart.
     """
 
     methods: tuple[str, ...]
@@ -62,7 +62,7 @@ class Comparison:
             f" (Iman-Davenport F = {t.f:.2f}, p = {t.f_p:.2g})."
         )
         if not self.rejects:
-            return f"{head} It does not reject: no method is told from another."
+            return f"{head} The test does not reject, so no two methods can be told apart."
         assert self.cd is not None
         return f"{head} Mean ranks that differ by more than CD = {self.cd:.2f} are separated (Nemenyi, 5 %)."
 

@@ -8,7 +8,7 @@ made by the simulation ``python -m benchmarks interval_coverage`` (its table is 
 - The interval uses the 1.5 % and 98.5 % quantiles of t (:data:`NOMINAL`), because 2.5 % and 97.5 % held only 91 % for
   lognormal values.
 - No interval for fewer than :data:`FEWEST` datasets, nor where one value makes up more than :data:`MOST_TIES` of them.
-  The rule looks at the number of values and their ties only, never at the result.
+  The rule uses only the number of values and their ties, never the result.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Interval = tuple[float, float]
 
 
 def is_shown(values: np.ndarray) -> bool:
-    """Whether an interval is given for ``values`` [n]: by n and the share of exact ties alone.
+    """Whether an interval is given for ``values`` [n]: by n and the share of exact ties only.
 
     Examples
     --------

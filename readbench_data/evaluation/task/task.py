@@ -182,8 +182,8 @@ class View:
     def at_level(self, key: str, compute: Callable[[], T]) -> T:
         """``compute()``, done once for this level, whatever method asks: vectors fitted to its corpus and the like.
 
-        ``key`` names parameters and code, and the seed if it has a part. The result must not be changed. It is kept
-        in memory until another level is looked at.
+        ``key`` names parameters and code, and the seed if it has a part. Do not change the result. It is kept in
+        memory until another level is used.
         """
         kept = self.task.level_cache.at(self.rho)
         if key not in kept:
@@ -206,7 +206,7 @@ class View:
         return value
 
     def pairwise(self, key: str, compute: Callable[[Aligned, Aligned], np.ndarray]) -> np.ndarray:
-        """[nq, n] of ``compute(queries, corpus)``, which may look at no more than one pair at a time.
+        """[nq, n] of ``compute(queries, corpus)``, which computes each pair on its own.
 
         Computed once for the largest corpus under ``key`` (method, parameters and code), cut to this level.
         """

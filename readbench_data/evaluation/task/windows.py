@@ -16,8 +16,8 @@ from readbench_data.errors import UsageError
 POSITION, NAME = "position", "name"
 ALIGNMENTS = (POSITION, NAME)
 """``position``: channel j is compared with channel j, as plain [T][C] arrays have it; needs equally many channels in
-every window. ``name``: channels of the same name are compared, over the union of names; a channel a window lacks is
-zero after standardisation, which is the corpus mean. The paper does not say; ours, a setting of each dataset."""
+every window. ``name``: channels of the same name are compared, over the union of names; a channel that a window
+lacks is zero after standardisation, which is the corpus mean. The paper does not say; ours, a setting of each dataset."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Windows:
 class Aligned:
     """Windows over one list of channels and one length.
 
-    ``values`` float32 [n, T, C], ``present`` bool [n, C]. A channel a window does not have is all zero, the mean of the
+    ``values`` float32 [n, T, C], ``present`` bool [n, C]. A channel that a window lacks is all zero, the mean of the
     corpus once channels are standardised. Distances compare ``values`` and never ask which channels are present.
     """
 
