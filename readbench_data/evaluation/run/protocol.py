@@ -39,7 +39,7 @@ def evaluate(
     """Evaluate methods on a release folder; results are stored under ``out`` and come back as rows.
 
     ``alignment``: how channels are compared; None: as the release states for each dataset, and the other way too where
-    both are possible and differ, so that the board can show what depends on it (rows come back for the stated one only).
+    both are possible and differ, so that the board can show the difference (rows come back for the stated one only).
 
     ``methods`` None: the short list. ``datasets`` None: all of the release. What is stored already, for the
     same data, parameters and code, is not run again. A method that fails on a unit leaves a ``failed`` row with

@@ -17,7 +17,7 @@ POSITION, NAME = "position", "name"
 ALIGNMENTS = (POSITION, NAME)
 """``position``: channel j is compared with channel j, as plain [T][C] arrays have it; needs equally many channels in
 every window. ``name``: channels of the same name are compared, over the union of names; a channel that a window
-lacks is zero after standardisation, which is the corpus mean. The paper does not say; ours, a setting of each dataset."""
+lacks is zero after standardisation, which is the corpus mean. The paper states neither: ours, a setting per dataset."""
 
 
 @dataclass(frozen=True)
