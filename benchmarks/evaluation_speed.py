@@ -25,7 +25,7 @@ METRICS_LIMIT_S = 0.002
 SUITE_LIMIT_S = 180.0
 Run = Callable[[], np.ndarray]
 Case = tuple[str, float | None, dict[str, Run], str]
-"""Name, target (None: shown only), runs with "ours" first, and what else is to be said."""
+"""Name, target (None: shown only), runs with "ours" first, and a further note."""
 
 
 def walks(rng: np.random.Generator, n: int, t: int, c: int) -> np.ndarray:

@@ -207,7 +207,7 @@ SOURCE = Source(
     **about(__file__),
     labels=LABELS,
     curation=Curation(missing="fill"),
-    config=DatasetConfig(length=256, stride=256, test_fraction=0.5),
+    config=DatasetConfig(length=256, stride=256, test_fraction=0.5, alignment="position"),
     locate=locate,
     read=read,
     remote=tuple(RemoteFile(name, URL + name, sha256=digest, size=n) for name, (n, digest) in PUBLISHED.items()),

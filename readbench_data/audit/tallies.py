@@ -58,7 +58,7 @@ def purity(audit: pl.DataFrame) -> dict[str, int]:
 def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
     """How far each labelled window is from another label, nearest first: ``entry_id, class_label, next_class, outcome,
     margin, label_words``. ``next_class`` has most votes of all others (all are named if some tie). The margin is a
-    share of the votes, or of the event where the short-fault rule, which asks for more than ``coverage``, gave the label."""
+    share of the votes, or of the event if the short-fault rule, which needs more than ``coverage``, gave the label."""
     labelled = audit.filter(pl.col("class_label").is_not_null())
     normal, own = pl.col("class_label") == NORMAL, pl.col("own_votes")
     sums = labelled.join(vote_sums(labelled), on="entry_id").join(_next_classes(labelled), on="entry_id", how="left")

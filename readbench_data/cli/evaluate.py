@@ -45,6 +45,11 @@ Stored rankings are reused; every metric is recomputed from them.
     metavar="DIR",
     help="A submission folder; can be given several times.",
 )
+@click.option(
+    "--alignment",
+    type=click.Choice(["position", "name"]),
+    help="Compare channels by their place or by their name; default: as the release states for each dataset.",
+)
 @dataset_option
 @data_option
 def evaluate(
@@ -52,6 +57,7 @@ def evaluate(
     methods: tuple[str, ...],
     suite: str | None,
     submissions: tuple[str, ...],
+    alignment: str | None,
     datasets: tuple[str, ...],
     data: str,
 ) -> None:
@@ -76,7 +82,7 @@ def evaluate(
     names = {"short": SHORT_LIST, "default": DEFAULT_SUITE, None: ()}[suite]
     selected = list(dict.fromkeys([*names, *methods]))
     if selected or not submissions:
-        results.append(run(folder, out, selected or None, only, progress=_progress))
+        results.append(run(folder, out, selected or None, only, progress=_progress, alignment=alignment))
     for place in submissions:
         try:
             results.append(run_submission(Path(place), folder, out, datasets=only, progress=_progress))

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any, Generic, Self, cast
+from typing import Annotated, Any, Generic, Literal, Self, cast
 
 from annotated_types import Le
 from pydantic import Strict, ValidationError, model_validator
@@ -48,6 +48,9 @@ class DatasetConfig(Settings, Generic[Options]):
     native_split: bool = setting(False, description="keep the source's own train and test parts where possible")
     min_same_class: int = setting(
         1, description="corpus entries of its class that a query needs at least", ge=1, le=MOST
+    )
+    alignment: Literal["position", "name"] = setting(
+        "name", description="how methods compare channels: by their place in the window, or by name over all names"
     )
     options: Annotated[Options, Strict(False)] = setting(None, description="what only this source knows")
 

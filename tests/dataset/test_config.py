@@ -125,13 +125,13 @@ def test_settings_cannot_be_changed_in_place() -> None:
         ),
         (
             "plant.rate=10",
-            "no setting plant.rate; plant has length, lines, margin, min_same_class, native_split, reach, ",
+            "no setting plant.rate; plant has alignment, length, lines, margin, min_same_class, native_split, reach, ",
         ),
-        ("plant.options=10", "no setting plant.options; plant has length, lines, "),
-        ("plant.options.reach=10", "no setting plant.options.reach; plant has length, lines, "),
+        ("plant.options=10", "no setting plant.options; plant has alignment, length, lines, "),
+        ("plant.options.reach=10", "no setting plant.options.reach; plant has alignment, length, lines, "),
         ("plnt.stride=4", "no dataset 'plnt' to set 'stride' on; there are plant, whole"),
-        ("whole.stride=4", "no setting whole.stride; whole has min_same_class, native_split, test_fraction"),
-        ("whole.length=4", "no setting whole.length; whole has min_same_class, native_split, test_fraction"),
+        ("whole.stride=4", "no setting whole.stride; whole has alignment, min_same_class, native_split, test_fraction"),
+        ("whole.length=4", "no setting whole.length; whole has alignment, min_same_class, native_split, test_fraction"),
     ],
 )
 def test_an_invalid_value_is_refused_in_one_line(assignment: str, line: str) -> None:
@@ -163,7 +163,7 @@ def test_a_dataset_that_declares_no_options_has_none() -> None:
     declared = DatasetConfig(length=64)
     assert declared.options == SourceOptions()
     assert declared.to_json()["options"] == {}
-    with pytest.raises(UsageError, match=r"no setting pump\.rate; pump has length, "):
+    with pytest.raises(UsageError, match=r"no setting pump\.rate; pump has alignment, length, "):
         declared.overridden("pump", {"rate": 1})
 
 

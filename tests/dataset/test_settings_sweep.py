@@ -175,7 +175,10 @@ def test_a_value_that_contradicts_other_settings_is_refused(name: str, texts: se
             ["--set", "telecom_ts.length=100", "--set", "telecom_ts.stride=28"],
             "telecom_ts.stride = 28: it takes a whole number above 28: one window per window of the source",
         ),
-        (["--set", "ctsr.length=5"], "no setting ctsr.length; ctsr has min_length, min_same_class, native_split, sets"),
+        (
+            ["--set", "ctsr.length=5"],
+            "no setting ctsr.length; ctsr has alignment, min_length, min_same_class, native_split, sets",
+        ),
         (["--seed", "-1"], "seed = -1: it takes a whole number from 0 to 4294967295"),
     ],
 )

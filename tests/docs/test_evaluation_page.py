@@ -13,7 +13,7 @@ from readbench_data.evaluation.methods.embedding import NormalResidual
 from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank
 from readbench_data.evaluation.methods.registry import BASES, EMBEDDERS, SUFFIXES
-from readbench_data.evaluation.methods.rerank import GPC, POOL, PRF, MajVote, Purity
+from readbench_data.evaluation.methods.rerank import CANDIDATES, GPC, PRF, MajVote, Purity
 from readbench_data.evaluation.methods.symbolic import SAXBM25
 from readbench_data.evaluation.statistics.friedman import critical_difference
 from readbench_data.evaluation.submission.sandbox import SCRATCH_BYTES
@@ -34,16 +34,16 @@ def test_every_method_is_on_the_page() -> None:
 def test_the_numbers_are_those_of_the_code() -> None:
     sax, space = SAXBM25(), Features()
     assert f"band {BAND * 100:.0f} %" in row("`DTW-I`")
-    assert f"words of {sax.word} letters from an alphabet of {sax.alphabet}" in row("`SAX-BM25`")
+    assert f"{sax.word}-letter words from an alphabet of {sax.alphabet}" in row("`SAX-BM25`")
     assert sax.fraction == pytest.approx(1 / 8)
     assert f"k1 {bm25.K1:g}, b {bm25.B:g}" in row("`SAX-BM25`")
     assert f"the {NormalResidual(space).k} nearest" in row("`+NR`")
     assert f"k {ReciprocalRank((space, space)).k}" in row("reciprocal ranks")
     assert f"first {Cascade((space, space)).first}" in row("reciprocal ranks")
-    assert f"first {POOL}, RBF of length {GPC(space, space).length_scale:g}" in row("`+GPC`")
+    assert f"first {CANDIDATES}, RBF of length {GPC(space, space).length_scale:g}" in row("`+GPC`")
     assert f"votes of the first {MajVote(space, space).voters}" in row("`+MajVote`")
     assert f"item's {Purity(space, space).k} neighbours" in row("`+MajVote`")
     prf = PRF(space, space)
     assert f"first {prf.feedback}, beta {prf.beta:g}" in row("`+PRF`")
     assert f"{SCRATCH_BYTES >> 30} GiB of scratch" in PAGE
-    assert f"{critical_difference(14, 12):.1f}\nmean ranks apart" in PAGE
+    assert f"mean ranks must differ by {critical_difference(14, 12):.1f} to be separated" in PAGE

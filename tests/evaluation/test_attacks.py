@@ -302,7 +302,7 @@ def test_nothing_outlives_a_harness_that_is_killed(
 
 
 @isolated
-def test_the_signal_that_ended_a_method_is_told(attempt: Attempt) -> None:
+def test_the_signal_that_ended_a_method_is_reported(attempt: Attempt) -> None:
     rows = attempt("import ctypes\ndef rank(q, c):\n    ctypes.string_at(0)\n")
     assert "the process died (signal 11 after" in rows["reason"][0]
 
@@ -365,7 +365,7 @@ def test_the_name_of_another_method_is_refused(tmp_path: Path, name: str) -> Non
     new(folder)
     meta = folder / "metadata.yaml"
     meta.write_text(re.sub("name: .*", f"name: {name!r}", meta.read_text()))
-    assert "is that of a method of this project" in validate(folder)[0]
+    assert "belongs to a method of this project" in validate(folder)[0]
 
 
 @pytest.mark.parametrize("value", ["[1, 2]", '"two\\nlines"', '"\\e[31mred"', "x" * 81, "{a: 1}"])
@@ -377,7 +377,7 @@ def test_a_name_is_one_line_of_text(tmp_path: Path, value: str) -> None:
     assert "name must be one line of text" in validate(folder)[0]
 
 
-def test_a_method_too_deep_to_parse_is_told_so(tmp_path: Path) -> None:
+def test_a_method_too_deep_to_parse_is_reported(tmp_path: Path) -> None:
     folder = tmp_path / "m"
     new(folder)
     (folder / "method.py").write_text("x = " + "(" * 5000 + ")" * 5000)

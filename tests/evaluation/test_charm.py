@@ -70,7 +70,7 @@ def test_a_request_holds_no_more_than_the_server_takes(
     assert sum(len(request["ts_array"]) for request in server.asked) == 9 + 45 + 9
 
 
-def test_another_served_model_is_asked_anew(release: Path, server: Server, tmp_path: Path) -> None:
+def test_another_served_model_is_called_again(release: Path, server: Server, tmp_path: Path) -> None:
     def run() -> int:
         before = len(server.asked)
         Charm().vectors(Task.load(Release(release), "waves", ArrayCache(tmp_path)).view(0))

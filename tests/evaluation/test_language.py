@@ -131,7 +131,7 @@ def test_failures_are_one_clear_line(
         Endpoint.from_environment()
 
 
-def test_a_busy_server_is_asked_again(serve: Any) -> None:
+def test_a_busy_server_is_called_again(serve: Any) -> None:
     answers: list[str | int] = [503, 429, "done"]
     serve(lambda prompt: answers.pop(0))
     found = Endpoint.from_environment()

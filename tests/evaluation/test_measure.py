@@ -57,7 +57,7 @@ def test_gpu_memory_is_the_most_that_was_held_on_all_devices(cuda: Cuda) -> None
         cuda.put(40, device=1)
         cuda.put(-100)
     assert cost.gpu_memory_mb == 140
-    with measured() as cost:  # the mark is started anew: 40 MiB of weights stay, 5 come and go
+    with measured() as cost:  # the mark is reset: 40 MiB of weights stay, 5 come and go
         cuda.put(5, device=1)
         cuda.put(-5, device=1)
     assert cost.gpu_memory_mb == 45

@@ -48,7 +48,7 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
     assert "built from miniatures: not READ-Bench results" in page
     for row in board.macro().iter_rows(named=True):
         assert f"{row['rho0']:.3f}" in page
-    assert "Friedman over 4 methods and 4 datasets" in page  # the floors do not take part
+    assert "Friedman over 4 methods and 4 datasets" in page  # the baselines do not take part
     assert page.count("<svg") == 5
     assert '<th scope="row" class="left">no data</th><td class="left">gone (no &lt;mirror&gt;)</td>' in page
     assert ">gone<" not in page  # no column of empty cells
@@ -56,7 +56,7 @@ def test_the_page_shows_banner_numbers_claims_and_gaps(built: tuple[Path, Path])
     assert "Differences to " in page
 
 
-def test_every_figure_has_a_text_alternative_that_tells_what_it_shows(built: tuple[Path, Path]) -> None:
+def test_every_figure_has_a_text_alternative_with_its_content(built: tuple[Path, Path]) -> None:
     board = leaderboard(*built)
     labels = re.findall(r'<svg[^>]*role="img" aria-label="([^"]+)"', build_page(board))
     assert len(labels) == 5

@@ -19,11 +19,11 @@ from readbench_data.evaluation.methods.embedding import Embedder, residual, unit
 from readbench_data.evaluation.methods.features import Features, channel_features
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, min_max, ranks_of, scores_of
 from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST, method
-from readbench_data.evaluation.methods.rerank import RERANKERS
+from readbench_data.evaluation.methods.rerank import RERANKERS, VARIANTS
 from readbench_data.evaluation.run.protocol import run_unit
 from readbench_data.evaluation.task.release_data import LEVELS, Release
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import Task
+from readbench_data.evaluation.task.task import Task, View
 
 
 @pytest.fixture(scope="module")
@@ -178,19 +178,40 @@ def test_one_class_in_the_pool_scikit_learn_refuses_ours_keeps_the_order() -> No
     assert probabilities(x, x[:1], np.zeros(5, int)).tolist() == [[1.0]]
 
 
-@pytest.mark.parametrize("code", RERANKERS)
-def test_rerankers_only_reorder_their_pool(task: Task, code: str) -> None:
+@pytest.mark.parametrize("code", [*RERANKERS, *VARIANTS])
+def test_rerankers_only_reorder_their_candidates(task: Task, code: str) -> None:
     base = method("Features")
     assert isinstance(base, Embedder)
     view = task.view(20)
     before = view.rank(base.score(view, base.fit(view)))
-    reranker = RERANKERS[code](base=base, space=base, pool=15)
+    reranker = (RERANKERS | VARIANTS)[code](base=base, space=base, candidates=15)
     after = view.rank(reranker.score(view, reranker.fit(view)))
     assert (after[:, 15:] == before[:, 15:]).all()
     assert (np.sort(after[:, :15], axis=1) == np.sort(before[:, :15], axis=1)).all()
     normal = view.corpus_labels[after[:, :15]] == "Normal"
-    if code != "PRF":
-        assert (np.diff(normal.astype(int), axis=1) >= 0).all()  # Normal windows are at the end of the pool
+    if code in VARIANTS:
+        assert (np.diff(normal.astype(int), axis=1) >= 0).all(), "Normal candidates are last in the variant only"
+
+
+class Renamed(View):
+    """A view whose Normal windows carry another class name."""
+
+    @property
+    def corpus_labels(self) -> np.ndarray:
+        labels = super().corpus_labels
+        return np.where(labels == "Normal", "another", labels)
+
+
+@pytest.mark.parametrize("code", ["GPC", "MajVote", "Purity", "QPurity"])
+def test_normal_is_a_class_like_any_other(task: Task, code: str) -> None:
+    made, orders = method(f"Features+{code}"), []
+    for view in (View(task, 20), Renamed(task, 20)):
+        orders.append(view.rank(made.score(view, made.fit(view))))
+    assert (View(task, 20).corpus_labels == "Normal").sum() == 9
+    assert np.array_equal(*orders), "the name of a class decides nothing"
+    faults = method(f"Features+{code}-faults")
+    assert faults.name == f"Features+{code}-faults"
+    assert faults.parameters() != method(f"Features+{code}").parameters()
 
 
 def test_majority_vote_puts_the_class_of_the_first_ten_first(task: Task) -> None:

@@ -114,7 +114,7 @@ def test_verify_contradicts_values_without_data_and_other_data(noise: Path, clai
         lambda r: r.update(results=7),
     ],
 )
-def test_results_the_harness_did_not_write_are_told_so(
+def test_results_that_the_harness_did_not_write_are_reported(
     noise: Path, claimed: Path, change: Callable[[dict[str, Any]], object]
 ) -> None:
     forge(claimed, change)
@@ -141,7 +141,7 @@ def test_ties_of_the_example_do_not_follow_the_order_of_the_corpus(build: Any, t
     assert verify_submission(tmp_path / "m", root, QUICK) == []
 
 
-def test_a_folder_that_is_no_submission_is_told_so_without_running_it(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_a_submission_is_reported_without_running_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         validate(tmp_path / "nothing")
     folder = submission(tmp_path / "a", "def rank(query, corpus)\n    return []\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from readbench_data.evaluation.statistics.bootstrap import RESAMPLES, SEED, Interval
+from readbench_data.evaluation.statistics.intervals import RESAMPLES, SEED, Interval
 
 
 def letters_of(code: int, word: int, alphabet: int) -> list[int]:

@@ -29,6 +29,28 @@ class Leaderboard:
     version: str
     datasets: tuple[str, ...]
     result: EvaluationResult
+    otherwise: EvaluationResult | None = None
+    """Rows of datasets whose channels can be aligned another way, aligned that way."""
+
+    def alignment_effects(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
+        """What depends on how channels are aligned: one row per (method, dataset, rho) with ``stated`` and ``other``
+        alignment, their values ``value`` and ``otherwise``, and ``difference`` (other minus stated)."""
+        keys = ["method", "dataset", "rho"]
+        chosen = (pl.col("metric") == metric) & (pl.col("k") == k) & (pl.col("status") == "ok")
+
+        def values(result: EvaluationResult | None) -> pl.DataFrame:
+            rows = self.result.rows.clear() if result is None else result.rows.filter(chosen)
+            return rows.group_by([*keys, "alignment"], maintain_order=True).agg(pl.col("value").mean())
+
+        both = values(self.result).join(values(self.otherwise), on=keys, suffix="_other", maintain_order="left")
+        return both.select(
+            *keys,
+            stated="alignment",
+            other="alignment_other",
+            value="value",
+            otherwise="value_other",
+            difference=pl.col("value_other") - pl.col("value"),
+        )
 
     def cells(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """One row per (method, dataset, rho): ``value`` averaged over random states; null if any of them failed."""
@@ -149,8 +171,11 @@ class Leaderboard:
 
 def leaderboard(release: Path, out: Path) -> Leaderboard:
     """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
-    opened = Release(release)
-    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, ResultsStore(out)))
+    opened, store = Release(release), ResultsStore(out)
+    found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.has_data}
+    others = {name: other for name, other in found.items() if other is not None}
+    otherwise = gather(opened, store, list(others), alignments=others) if others else None
+    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, store), otherwise)
 
 
 def shown_name(row: Row) -> str:

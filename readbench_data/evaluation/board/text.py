@@ -36,6 +36,7 @@ def to_text(board: Leaderboard) -> str:
         for part in _parts(board.with_data, max(len(m) for m in macro["method"])):
             rows = [[m, *(_number(cells.get((m, d, rho))) for d in part)] for m in macro["method"]]
             lines += _table(["method", *part], rows)
+    lines += _alignment(board)
     about = board.data_rows()
     width = max(len(name) for name, _ in about)
     lines += ["", "data"]
@@ -44,6 +45,24 @@ def to_text(board: Leaderboard) -> str:
     failures = board.failures()
     lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
     return "\n".join(lines) + "\n"
+
+
+def _alignment(board: Leaderboard) -> list[str]:
+    """What depends on how channels are aligned: one table per dataset where both ways are stored."""
+    effects = board.alignment_effects()
+    lines: list[str] = []
+    for (dataset, stated, other), rows in effects.group_by(["dataset", "stated", "other"], maintain_order=True):
+        lines += ["", f"{dataset}: NDCG@10 with channels by {stated} (as stated above), by {other}, and the difference"]
+        body = []
+        for (method,), own in rows.group_by(["method"], maintain_order=True):
+            by_level = {r["rho"]: r for r in own.iter_rows(named=True)}
+            columns = ("value", "otherwise", "difference")
+            body.append(
+                [str(method), *(_number(by_level[v][c] if v in by_level else None) for c in columns for v in LEVELS)]
+            )
+        levels = [f"{v} %" for v in LEVELS]
+        lines += _table(["method", *levels, *(f"{v} {other}" for v in levels), *(f"{v} diff" for v in levels)], body)
+    return lines
 
 
 def to_markdown(board: Leaderboard) -> str:

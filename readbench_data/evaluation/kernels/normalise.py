@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 FLAT = 1e-7
-"""A series whose deviation is at most this share of its mean counts as constant: float32 tells no more."""
+"""A series whose deviation is at most this share of its mean counts as constant: float32 resolves no more."""
 
 
 @njit(cache=True, nogil=True)

@@ -27,7 +27,7 @@ REQUEST_VALUES = 500_000
 class Charm(FrozenEmbedder):
     """The client's embedding of a whole window: channel names and raw values go out, the server pools (``aggregate``).
 
-    Vectors are kept under what the server says of the model it serves, so that another model is asked anew.
+    Vectors are kept under the description of the model that the server returns, so another model is called again.
     """
 
     checkpoint: str = "server"

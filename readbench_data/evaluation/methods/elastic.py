@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -32,7 +31,7 @@ class _Pairwise(Method):
 
     @abstractmethod
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
-        """float64 [nq, n]; inf where a pair has no channel in common."""
+        """float64 [nq, n], over all channels of the task."""
 
     @property
     def dtype(self) -> type:
@@ -41,7 +40,7 @@ class _Pairwise(Method):
 
 @dataclass(frozen=True)
 class DTWI(_Pairwise):
-    """DTW channel by channel, squared costs summed over the common channels and divided by their number.
+    """DTW channel by channel, squared costs summed over the channels and divided by their number.
 
     Values are standardised by channel over the corpus, as for ED. The costs are not rooted before they are
     summed (aeon's convention): the sum of roots would rank differently.
@@ -55,13 +54,12 @@ class DTWI(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         radius = int(self.band * queries.values.shape[1])
-        total = dtw_independent(queries.values, corpus.values, radius, self.dtype, queries.present, corpus.present)
-        return _over_common(total, queries, corpus)
+        return dtw_independent(queries.values, corpus.values, radius, self.dtype) / _channels(queries)
 
 
 @dataclass(frozen=True)
 class DTWD(_Pairwise):
-    """DTW along one path for all common channels, squared cost divided by their number."""
+    """DTW along one path for all channels, squared cost divided by their number."""
 
     band: float = BAND
 
@@ -71,17 +69,14 @@ class DTWD(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         radius = int(self.band * queries.values.shape[1])
-
-        def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-            one = x.shape[2] == 1  # one channel is DTW-I: its costs never leave the registers
-            return (dtw_independent if one else dtw_dependent)(x, y, radius, self.dtype)
-
-        return _over_common(_by_channel_set(queries, corpus, distance), queries, corpus)
+        one = queries.values.shape[2] == 1  # one channel is DTW-I: its costs never leave the registers
+        distance = dtw_independent if one else dtw_dependent
+        return distance(queries.values, corpus.values, radius, self.dtype) / _channels(queries)
 
 
 @dataclass(frozen=True)
 class SBDI(_Pairwise):
-    """Mean over the common channels of the shape-based distance; every window z-normalised by channel."""
+    """Mean over the channels of the shape-based distance; every window z-normalised by channel."""
 
     @property
     def name(self) -> str:
@@ -89,7 +84,7 @@ class SBDI(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         x, y = z_normalise(queries.values), z_normalise(corpus.values)
-        return sbd_independent(x, y, self.dtype, queries.present, corpus.present)
+        return sbd_independent(x, y, self.dtype)
 
 
 @dataclass(frozen=True)
@@ -101,29 +96,8 @@ class SBDD(_Pairwise):
         return "SBD-D"
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
-        x = Aligned(z_normalise(queries.values), queries.present, queries.channels)
-        y = Aligned(z_normalise(corpus.values), corpus.present, corpus.channels)
-        return _by_channel_set(x, y, lambda a, b: sbd_dependent(a, b, self.dtype))
+        return sbd_dependent(z_normalise(queries.values), z_normalise(corpus.values), self.dtype)
 
 
-def _over_common(total: np.ndarray, queries: Aligned, corpus: Aligned) -> np.ndarray:
-    common = queries.present.astype(np.float64) @ corpus.present.astype(np.float64).T
-    return np.divide(total, common, out=np.full(total.shape, np.inf), where=common > 0)
-
-
-def _by_channel_set(
-    queries: Aligned, corpus: Aligned, distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray:
-    """``distance`` over the channels both have, one call for every pair of channel sets; inf without any."""
-    out = np.full((len(queries), len(corpus)), np.inf)
-    query_sets, query_set = np.unique(queries.present, axis=0, return_inverse=True)
-    corpus_sets, corpus_set = np.unique(corpus.present, axis=0, return_inverse=True)
-    for i, x_has in enumerate(query_sets):
-        for j, y_has in enumerate(corpus_sets):
-            both = x_has & y_has
-            if both.any():
-                rows = np.flatnonzero(query_set.ravel() == i)
-                columns = np.flatnonzero(corpus_set.ravel() == j)
-                x, y = queries.values[rows][:, :, both], corpus.values[columns][:, :, both]
-                out[np.ix_(rows, columns)] = distance(x, y)
-    return out
+def _channels(windows: Aligned) -> int:
+    return max(len(windows.channels), 1)

@@ -43,13 +43,13 @@ class Embedder(Method):
     family: ClassVar[str] = "embedding"
 
     def vectors(self, view: View) -> Vectors:
-        """The unit vectors at this level; what is learnt for them is learnt from this level's corpus."""
+        """The unit vectors at this level; anything learnt for them is learnt from this level's corpus."""
         state = view.seed if self.is_stochastic() else None
         return view.at_level(f"{self.key()} {state}", lambda: self.embed(view))
 
     @abstractmethod
     def embed(self, view: View) -> Vectors:
-        """The unit vectors of queries and corpus, made anew."""
+        """Compute the unit vectors of queries and corpus."""
 
     def gram(self, view: View) -> np.ndarray:
         """Cosines among this level's corpus, [n, n]; not to be changed."""

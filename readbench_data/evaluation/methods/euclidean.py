@@ -15,11 +15,10 @@ from readbench_data.evaluation.task.windows import Aligned
 
 @dataclass(frozen=True)
 class Euclidean(Method):
-    """Root of the mean over common channels of the squared differences summed over time, in float64.
+    """Root of the mean over channels of the squared differences summed over time, in float64.
 
     Channels are standardised over the corpus (``Task.scale``). Windows of other lengths are interpolated to
-    the task's length. With equal channel sets this is the Euclidean distance divided by sqrt(C).
-    No channel in common: last.
+    the task's length. This is the Euclidean distance divided by sqrt(C); a channel that a window lacks is zero.
     """
 
     family: ClassVar[str] = "distance"
@@ -33,13 +32,13 @@ class Euclidean(Method):
 
 
 def euclidean(queries: Aligned, corpus: Aligned) -> np.ndarray:
-    """Distances float64 [nq, n]; inf where a pair has no channel in common.
+    """Distances float64 [nq, n].
 
     Differences are summed as they are (not through norms and a product), so equal windows are at distance 0
-    and equal pairs have equal bits, wherever they stand in the corpus.
+    and equal pairs have equal bits, whatever their position in the corpus.
     """
     out = np.empty((len(queries), len(corpus)))
-    _euclidean(by_channel(queries), queries.present, by_channel(corpus), corpus.present, out)
+    _euclidean(by_channel(queries), by_channel(corpus), out)
     return out
 
 
@@ -49,16 +48,13 @@ def by_channel(windows: Aligned) -> np.ndarray:
 
 
 @njit(parallel=True, cache=True, fastmath={"reassoc", "contract"})
-def _euclidean(x: np.ndarray, x_present: np.ndarray, y: np.ndarray, y_present: np.ndarray, out: np.ndarray) -> None:
+def _euclidean(x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
     nq, channels, steps = x.shape
     for n in prange(len(y)):
         for q in range(nq):
             total = 0.0
-            common = 0
             for c in range(channels):
-                if x_present[q, c] and y_present[n, c]:
-                    common += 1
-                    for t in range(steps):
-                        d = np.float64(x[q, c, t]) - np.float64(y[n, c, t])
-                        total += d * d
-            out[q, n] = np.sqrt(total / common) if common else np.inf
+                for t in range(steps):
+                    d = np.float64(x[q, c, t]) - np.float64(y[n, c, t])
+                    total += d * d
+            out[q, n] = np.sqrt(total / max(channels, 1))

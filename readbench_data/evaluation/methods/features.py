@@ -22,11 +22,11 @@ CHUNK_VALUES = 1 << 17
 
 @dataclass(frozen=True)
 class Features(Embedder):
-    """Level, spread, shape, change, memory and spectrum of every channel (all ours): about 30 numbers a channel.
+    """Level, spread, shape, change, memory and spectrum of every channel (all ours): about 30 numbers per channel.
 
     Channels are standardised over the corpus before, and each feature after, at every level and never with a
     query; features beyond ``clip`` deviations are cut, so that one outlier does not turn the vector. Channels are
-    kept apart, not averaged: which sensor deviates is part of the fault. A channel a window lacks is zero.
+    kept apart, not averaged: which sensor deviates is part of the fault. A channel that a window lacks is zero.
     """
 
     clip: float = 5.0

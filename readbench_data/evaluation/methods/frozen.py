@@ -1,9 +1,10 @@
 """Frozen foundation models as embedders (READ-Bench, A.2.5): weights as published, nothing trained.
 
-Every channel of a window is embedded on its own, tokens are averaged over time and vectors over the channels a window
-has; windows are compared by cosine. Models scale a series by itself, so corpus-wide standardisation changes nothing.
-Vectors are computed once and kept, keyed by checkpoint, preprocessing, code and data. Weights come from the Hugging
-Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; what is missing is a failed row.
+Every channel of a window is embedded on its own, tokens are averaged over time and vectors over the channels that a
+window has; windows are compared by cosine. Models scale a series by itself, so corpus-wide standardisation
+changes nothing. Vectors are computed once and kept, keyed by checkpoint, preprocessing, code and data. Weights come
+from the Hugging Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; a missing requirement is
+a failed row.
 READBENCH_DEVICE names torch's device (``cpu`` by default, ``cuda:0``, ``mps``).
 """
 

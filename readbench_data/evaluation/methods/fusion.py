@@ -35,58 +35,58 @@ def min_max(scores: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Fusion(Method):
-    legs: tuple[Method, ...]
+    branches: tuple[Method, ...]
     sign: ClassVar[str]
     family: ClassVar[str] = "fusion"
 
     @property
     def name(self) -> str:
-        return self.sign.join(leg.name for leg in self.legs)
+        return self.sign.join(branch.name for branch in self.branches)
 
     def fit(self, view: View) -> tuple[Any, ...]:
-        return tuple(leg.fit(view) for leg in self.legs)
+        return tuple(branch.fit(view) for branch in self.branches)
 
 
 @dataclass(frozen=True)
 class ReciprocalRank(_Fusion):
-    """RRF (Cormack et al.): sum over legs of 1 / (k + rank), ranks from 1 within this level's corpus.
+    """RRF (Cormack et al.): sum over branches of 1 / (k + rank), ranks from 1 within this level's corpus.
 
-    k = 60 is the usual constant; READ-Bench's is not published. An item a leg does not return would add 0.
+    k = 60 is the usual constant; READ-Bench's is not published. An item that a branch does not return would add 0.
     """
 
     k: int = 60
     sign: ClassVar[str] = "|"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
-        pairs = zip(self.legs, fitted, strict=True)
-        ranks = [ranks_of(view.rank(leg.score(view, state))) for leg, state in pairs]
+        pairs = zip(self.branches, fitted, strict=True)
+        ranks = [ranks_of(view.rank(branch.score(view, state))) for branch, state in pairs]
         return np.sum([1.0 / (self.k + r) for r in ranks], axis=0)
 
 
 @dataclass(frozen=True)
 class WeightedSum(_Fusion):
-    """Scores of each leg scaled to [0, 1] per query, then summed with equal weights (ours) or ``weights``."""
+    """Scores of each branch scaled to [0, 1] per query, then summed with equal weights (ours) or ``weights``."""
 
     weights: tuple[float, ...] = ()
     sign: ClassVar[str] = "~"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
-        weights = self.weights or (1.0 / len(self.legs),) * len(self.legs)
-        scaled = [min_max(leg.score(view, state)) for leg, state in zip(self.legs, fitted, strict=True)]
+        weights = self.weights or (1.0 / len(self.branches),) * len(self.branches)
+        scaled = [min_max(branch.score(view, state)) for branch, state in zip(self.branches, fitted, strict=True)]
         return np.sum([w * s for w, s in zip(weights, scaled, strict=True)], axis=0)
 
 
 @dataclass(frozen=True)
 class Cascade(_Fusion):
-    """The first ``first`` items of one leg reordered by the next leg, the rest as they were (100: ours)."""
+    """The first ``first`` items of one branch reordered by the next branch, the rest as they were (100: ours)."""
 
     first: int = 100
     sign: ClassVar[str] = ">"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
-        order = view.rank(self.legs[0].score(view, fitted[0])).astype(np.int64)
-        for leg, state in zip(self.legs[1:], fitted[1:], strict=True):
+        order = view.rank(self.branches[0].score(view, fitted[0])).astype(np.int64)
+        for branch, state in zip(self.branches[1:], fitted[1:], strict=True):
             head = order[:, : self.first]
-            place = np.take_along_axis(ranks_of(view.rank(leg.score(view, state))), head, axis=1)
+            place = np.take_along_axis(ranks_of(view.rank(branch.score(view, state))), head, axis=1)
             order[:, : self.first] = np.take_along_axis(head, np.argsort(place, axis=1), axis=1)
         return scores_of(order)

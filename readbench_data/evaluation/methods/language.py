@@ -1,7 +1,7 @@
 """Language models as rerankers of the first twenty, and as a direct classifier (READ-Bench, A.2.9 and A.6).
 
 Four protocols: two ask about one pair at a time (same fault, yes or no; how similar, 0 to 100), two ask for a complete
-order (of the series, of the series without their seasonal part). Candidate labels stand in the prompt as metadata, the
+order (of the series, of the series without their seasonal part). Candidate labels are in the prompt as metadata, the
 query's label never. The wording is ours: the paper's prompts are not printed. A reply that cannot be read keeps the
 order of the base, so a silent model neither gains nor loses.
 """
@@ -56,24 +56,24 @@ def telling_channels(values: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Language(Reranker):
-    """``pool`` is 20, as in the paper; the base's own vectors are not needed."""
+    """``candidates`` is 20, as in the paper; the base's own vectors are not needed."""
 
-    pool: int = 20
+    candidates: int = 20
     residual: ClassVar[bool] = False
     remote: ClassVar[bool] = True
 
     def fit(self, view: View) -> tuple[Any, Any]:
         return self.base.fit(view), None
 
-    def worth(self, view: View, vectors: Any, pool: np.ndarray) -> np.ndarray:
+    def item_scores(self, view: View, vectors: Any, items: np.ndarray) -> np.ndarray:
         endpoint = Endpoint.from_environment()
-        out = np.zeros(pool.shape)
-        for q, items in enumerate(pool):
+        out = np.zeros(items.shape)
+        for q, own in enumerate(items):
             columns = telling_channels(view.queries.values[q], view.queries.present[q])
             names = view.queries.channels
             query = described(view.queries.values[q], columns, names, self.residual)
-            shown = [described(view.corpus.values[i], columns, names, self.residual) for i in items]
-            out[q] = self.judge(endpoint, query, shown, view.corpus_labels[items].tolist())
+            shown = [described(view.corpus.values[i], columns, names, self.residual) for i in own]
+            out[q] = self.judge(endpoint, query, shown, view.corpus_labels[own].tolist())
         return out
 
     @abstractmethod

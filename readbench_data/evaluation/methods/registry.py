@@ -1,8 +1,9 @@
 """Methods by name. A pipeline is named as the paper names it: ``Features+NR|DTW-I+GPC``.
 
-    pipeline  =  leg (| leg)*  (+ reranker)*        | reciprocal-rank fusion, ~ weighted sum, > cascade
-    leg       =  method  or  embedder[+NR]
-    reranker  =  GPC, MajVote, Purity, QPurity, PRF, LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
+    pipeline  =  branch (| branch)*  (+ reranker)*  | reciprocal-rank fusion, ~ weighted sum, > cascade
+    branch    =  method  or  embedder[+NR]
+    reranker  =  GPC, MajVote, Purity, QPurity (each also with -faults), PRF,
+                 LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
 
 Rerankers work on the fused ranking. Quote names in a shell.
 """
@@ -23,7 +24,7 @@ from readbench_data.evaluation.methods.features import Features
 from readbench_data.evaluation.methods.frozen import Chronos2, Fracast, MantisV2, TiRex
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, WeightedSum
 from readbench_data.evaluation.methods.language import LANGUAGE, Direct
-from readbench_data.evaluation.methods.rerank import RERANKERS, Reranker
+from readbench_data.evaluation.methods.rerank import RERANKERS, VARIANTS, Reranker
 from readbench_data.evaluation.methods.supervised import RDST, MRHydra
 from readbench_data.evaluation.methods.symbolic import SAXBM25, SFABM25
 from readbench_data.evaluation.methods.trivial import Majority, Random
@@ -40,11 +41,13 @@ BASES: dict[str, Callable[[], Method]] = {
     "SFA-BM25": SFABM25,
     "RDST": RDST,
     "MR-Hydra": MRHydra,
+    "RDST-faults": lambda: RDST(faults_first=True),
+    "MR-Hydra-faults": lambda: MRHydra(faults_first=True),
     "LLM-Direct": Direct,
 }
 """The methods that stand alone, by their published name, with their one default."""
 
-EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra", "LLM-Direct")
+EXTRAS = ("Chronos2", "MantisV2", "TiRex", "CHARM", "RDST", "MR-Hydra", "RDST-faults", "MR-Hydra-faults", "LLM-Direct")
 """Methods that need an extra, weights or a long training: known by name, in no list."""
 
 EMBEDDERS: dict[str, Callable[[], Embedder]] = {
@@ -55,9 +58,9 @@ EMBEDDERS: dict[str, Callable[[], Embedder]] = {
     "CHARM": Charm,
     "Fracast": Fracast,
 }
-"""What can stand before +NR and lend its vectors to a reranker."""
+"""Methods that can come before +NR and give their vectors to a reranker."""
 
-SUFFIXES: dict[str, type[Reranker]] = RERANKERS | LANGUAGE
+SUFFIXES: dict[str, Callable[..., Reranker]] = RERANKERS | VARIANTS | LANGUAGE
 """What can follow a pipeline; those of language models need an endpoint (see ``methods.endpoint``)."""
 
 FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {
@@ -67,7 +70,7 @@ FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {
 }
 
 SHORT_LIST = ("Random", "Majority", "ED", "DTW-I", "SAX-BM25", "Features+NR", "Features+NR|DTW-I+GPC")
-"""What is evaluated when nothing is asked for."""
+"""The methods that are evaluated by default."""
 
 DEFAULT_SUITE = (
     *(b for b in BASES if b not in EXTRAS),
@@ -101,8 +104,8 @@ def method(name: str) -> Method:
     *first, last = re.split(r"[|~>]", name)
     tokens = last.split("+")
     at = next((i for i, t in enumerate(tokens) if i and _find(t, SUFFIXES)), len(tokens))
-    legs = tuple(_leg(leg, name) for leg in (*first, "+".join(tokens[:at])))
-    built = FUSIONS[signs.pop()](legs) if len(legs) > 1 else legs[0]
+    branches = tuple(_branch(branch, name) for branch in (*first, "+".join(tokens[:at])))
+    built = FUSIONS[signs.pop()](branches) if len(branches) > 1 else branches[0]
     for token in tokens[at:]:
         code = _find(token, SUFFIXES)
         if code is None:
@@ -112,7 +115,7 @@ def method(name: str) -> Method:
     return built
 
 
-def _leg(text: str, name: str) -> Method:
+def _branch(text: str, name: str) -> Method:
     base, *more = text.split("+")
     known = _find(base, EMBEDDERS)
     if known is not None:

@@ -1,9 +1,11 @@
 """Supervised references: a classifier trained on the labelled corpus; a ceiling for retrieval, not a retriever.
 
-An item is worth the query's probability of the item's class (READ-Bench, A.2.6). Both classifiers end in a ridge
+An item scores the query's probability of the item's class (READ-Bench, A.2.6). Both classifiers end in a ridge
 classifier, whose ``predict_proba`` in aeon is one-hot: items would tie in two blocks and the tie rule would decide.
-Ours are the softmax of its decision scores. Trained anew at every level and for every random state; Normal is not a
-class (a query never is Normal), so Normal windows come last. Needs ``pip install 'readbench-data[supervised]'``.
+Ours are the softmax of its decision scores. Trained again at every level and for every random state. Normal is one of
+the classes, as for the rerankers: an item scores the mass of its own class and nothing is put last by decree. The
+variants ``RDST-faults`` and ``MR-Hydra-faults`` (ours) are trained without Normal windows and rank them last.
+Needs ``pip install 'readbench-data[supervised]'``.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ def needed(module: str, extra: str) -> Any:
 
 @dataclass(frozen=True)
 class Classifier(Method):
-    """A classifier fitted on the fault windows of this level's corpus, its decision scores made a mass by softmax."""
+    """A classifier fitted on this level's corpus, its decision scores made a mass by softmax."""
+
+    faults_first: bool = False
 
     family: ClassVar[str] = "supervised"
     supervision: ClassVar[Supervision] = Supervision.SUPERVISED
@@ -50,7 +54,7 @@ class Classifier(Method):
 
     def fit(self, view: View) -> Any:
         labels = view.corpus_labels
-        kept = labels != NORMAL
+        kept = (labels != NORMAL) | (not self.faults_first)
         return self.classifier(view.seed).fit(_by_channel(view.corpus.values[kept]), labels[kept])
 
     def score(self, view: View, fitted: Any) -> np.ndarray:
@@ -76,7 +80,7 @@ class RDST(Classifier):
 
     @property
     def name(self) -> str:
-        return "RDST"
+        return "RDST-faults" if self.faults_first else "RDST"
 
     def classifier(self, seed: int) -> Any:
         build = needed("aeon.classification.shapelet_based", "supervised").RDSTClassifier
@@ -95,7 +99,7 @@ class MRHydra(Classifier):
 
     @property
     def name(self) -> str:
-        return "MR-Hydra"
+        return "MR-Hydra-faults" if self.faults_first else "MR-Hydra"
 
     def classifier(self, seed: int) -> Any:
         needed("torch", "supervised")

@@ -32,8 +32,9 @@ TURN = 16
 
 @dataclass(frozen=True)
 class _Words(Method):
-    """One BM25 index a channel, over the corpus of this level; scores summed over the common channels and divided
-    by their number. Windows are z-normalised by channel. All defaults are ours: READ-Bench's are not published.
+    """One BM25 index per channel, over the corpus of this level; scores summed over the channels and divided by their
+    number. A channel that a window lacks has no words and adds nothing: a line of zeros would be a word that matches
+    flat stretches of others. Windows are z-normalised by channel. All defaults are ours: the paper prints none.
 
     ``fraction``: sliding window as a share of the length, made a multiple of the word length.
     """
@@ -48,7 +49,6 @@ class _Words(Method):
     def score(self, view: View, fitted: Any) -> np.ndarray:
         queries, corpus = view.queries, view.corpus
         total = np.zeros((len(queries), len(corpus)))
-        common = np.zeros_like(total)
         channels = range(len(queries.channels))
         threads = numba.get_num_threads()
         size = max(1, min(TURN, -(-len(channels) // threads)))
@@ -57,8 +57,7 @@ class _Words(Method):
             for scored in pool.map(lambda turn: list(self.turn(queries, corpus, turn)), turns):
                 for at, part in scored:  # in the order of the channels, however many threads there are
                     total[at] += part
-                    common[at] += 1
-        return np.divide(total, common, out=np.full(total.shape, -np.inf), where=common > 0)
+        return total / max(len(channels), 1)
 
     def turn(
         self, queries: Aligned, corpus: Aligned, channels: range

@@ -1,4 +1,4 @@
-"""The floors: a random order and the biggest class first."""
+"""The baselines: a random order and the largest class first."""
 
 from __future__ import annotations
 

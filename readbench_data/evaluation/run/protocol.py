@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from readbench_data.evaluation.scoring.measure import Cost, measured, pinned_thr
 from readbench_data.evaluation.task.arrays import ArrayCache
 from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Release
 from readbench_data.evaluation.task.task import Task
+from readbench_data.evaluation.task.windows import NAME, POSITION
 
 Progress = Callable[[str], None]
 
@@ -33,14 +34,18 @@ def evaluate(
     methods: list[str] | None = None,
     datasets: list[str] | None = None,
     progress: Progress | None = None,
+    alignment: str | None = None,
 ) -> EvaluationResult:
     """Evaluate methods on a release folder; results are stored under ``out`` and come back as rows.
+
+    ``alignment``: how channels are compared; None: as the release states for each dataset, and the other way too where
+    both are possible and differ, so that the board can show the difference (rows come back for the stated one only).
 
     ``methods`` None: the short list. ``datasets`` None: all of the release. What is stored already, for the
     same data, parameters and code, is not run again. A method that fails on a unit leaves a ``failed`` row with
     its reason and the run goes on; a dataset without data leaves ``no_data`` rows. Unknown names: UsageError.
     """
-    return evaluate_methods(release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress)
+    return evaluate_methods(release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress, alignment)
 
 
 def evaluate_methods(
@@ -49,20 +54,40 @@ def evaluate_methods(
     methods: Sequence[Method],
     datasets: list[str] | None = None,
     progress: Progress | None = None,
+    alignment: str | None = None,
 ) -> EvaluationResult:
     """:func:`evaluate` for method objects, also ones of your own."""
     opened, store = Release(release), ResultsStore(out)
     tell = progress or (lambda line: None)
     chosen = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
-    for info in chosen:
+    chosen = [_aligned(opened, info, alignment, tell) for info in chosen]
+    others = [] if alignment else [o for info in chosen if (o := _otherwise(opened, info)) is not None]
+    for info in (*chosen, *others):
         if info.has_data:
             _evaluate_dataset(opened, info, store, methods, tell)
         else:
             tell(f"{info.name}: no data ({info.reason or info.status})")
     units = {u.path for m in methods for i in chosen if i.has_data for u in _units(m, i)}
-    result = gather(opened, store, [i.name for i in chosen], [m.name for m in methods], units)
+    ways = {i.name: i.alignment for i in chosen}
+    result = gather(opened, store, [i.name for i in chosen], [m.name for m in methods], units, ways)
     result.write(Path(out))
     return result
+
+
+def _aligned(release: Release, info: DatasetInfo, alignment: str | None, tell: Progress) -> DatasetInfo:
+    """The dataset with the requested alignment; with its own where it cannot have the requested one."""
+    if alignment in (None, info.alignment) or not info.has_data:
+        return info
+    if alignment == POSITION and not release.same_channel_count(info.name):
+        tell(f"{info.name}: windows differ in how many channels they have: aligned by {info.alignment}")
+        return info
+    return replace(info, alignment=str(alignment))
+
+
+def _otherwise(release: Release, info: DatasetInfo) -> DatasetInfo | None:
+    """The dataset aligned the other way, where that is possible and differs."""
+    other = release.other_alignment(info.name) if info.has_data else None
+    return None if other is None else replace(info, alignment=other)
 
 
 def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
@@ -70,7 +95,9 @@ def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
     parameters = json.dumps(scorer.parameters(), sort_keys=True)
     code = scorer.code_version()
     return [
-        Unit(scorer.name, parameters, state, info.name, rho, info.data_hash, code) for state in states for rho in LEVELS
+        Unit(scorer.name, parameters, state, info.name, rho, info.data_hash, info.alignment, code)
+        for state in states
+        for rho in LEVELS
     ]
 
 
@@ -80,15 +107,19 @@ def _evaluate_dataset(
     todo = [(m, u) for m in methods for u in _units(m, info) if not _done(store, u)]
     todo.sort(key=lambda pair: pair[1].rho)  # what methods share at a level is kept for one level at a time
     if not todo:
-        tell(f"{info.name}: {len(methods)} methods, all stored")
+        tell(f"{_shown(info)}: {len(methods)} methods, all stored")
         return
-    task = Task.load(release, info.name, ArrayCache(store.shared))
+    task = Task.load(release, info.name, ArrayCache(store.shared), info.alignment)
     for scorer, unit in todo:
         facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
         store.put(unit, facts.changed(origin=info.origin, partial=info.partial), ranking, scores)
         state = "" if unit.random_state is None else f", state {unit.random_state}"
         outcome = f"{facts.wall_s:.2f} s" if facts.status == UnitStatus.OK else f"FAILED: {facts.reason}"
-        tell(f"{info.name}: {scorer.name} at {unit.rho} %{state}: {outcome}")
+        tell(f"{_shown(info)}: {scorer.name} at {unit.rho} %{state}: {outcome}")
+
+
+def _shown(info: DatasetInfo) -> str:
+    return info.name if info.alignment == NAME else f"{info.name} (channels by {info.alignment})"
 
 
 def _done(store: ResultsStore, unit: Unit) -> bool:

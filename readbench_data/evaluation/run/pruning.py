@@ -13,8 +13,8 @@ from readbench_data.evaluation.task.release_data import Release
 def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
     """Remove from ``out`` the shared arrays (distances, embeddings) no stored result of ``releases`` was made with.
 
-    ``releases``: the folder of every release that is still of interest. So the arrays of a data set that was built
-    anew, and those of an earlier version of a method's code once its new results are stored, do not pile up. Where
+    ``releases``: the folder of every release that is still of interest. So the arrays of a dataset that was built
+    again, and those of an earlier version of a method's code once its new results are stored, do not pile up. Where
     one of the folders cannot be read nothing is removed. The removed files.
     """
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ ROW_SCHEMA: dict[str, type[pl.DataType]] = {
     "family": pl.String,
     "supervision": pl.String,
     "dataset": pl.String,
+    "alignment": pl.String,
     "rho": pl.Int64,
     "random_state": pl.Int64,
     "metric": pl.String,
@@ -125,14 +126,20 @@ def gather(
     datasets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
     paths: set[Path] | None = None,
+    alignments: Mapping[str, str] | None = None,
 ) -> EvaluationResult:
     """Rows of what is stored for this release. ``paths`` limits them to those unit files.
+
+    ``alignments``: by dataset, how its channels were compared; by default as the release states. Results of other
+    alignments are left out, so that the two never mix in a mean.
 
     Every (method, dataset, level) has rows: where nothing is stored because the dataset has no data the status
     is ``no_data``, where a method was not run it is ``not_run``.
     """
     infos = [release.info(d) for d in (datasets if datasets is not None else release.datasets)]
     records = store.records({i.name: i.data_hash for i in infos if i.has_data})
+    ways = {i.name: i.alignment for i in infos} | dict(alignments or {})
+    records = [r for r in records if r.unit.alignment == ways[r.unit.dataset]]
     if paths is not None:
         records = [r for r in records if r.unit.path in paths]
     if methods is None:
@@ -165,6 +172,7 @@ def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tup
     base = {k: getattr(record.facts, k) for k in FACTS} | {
         "method": unit.method,
         "dataset": unit.dataset,
+        "alignment": unit.alignment,
         "rho": unit.rho,
         "random_state": unit.random_state,
         "n_queries": len(n_rel),
@@ -180,7 +188,7 @@ def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tup
         return _with_metrics(base, {}), None
     per_query, f1 = unit_metrics(record, labels)
     means = {key: float(v.mean()) for key, v in per_query.items()}
-    keys = ("method", "dataset", "rho", "random_state")
+    keys = ("method", "dataset", "alignment", "rho", "random_state")
     table = pl.DataFrame(
         {
             "query_id": labels.query_ids,

@@ -1,4 +1,4 @@
-"""Stored results: one file a unit, a unit being one method on one dataset at one level with one random state.
+"""Stored results: one file per unit; a unit is one method on one dataset at one level with one random state.
 
 A file holds the full ranking (int32 [nq, N] of positions in that level's corpus), the scores (float64 [nq, N])
 and a record of where they come from. Every metric is computed from these, so a new metric needs no new run.
@@ -26,14 +26,17 @@ from readbench_data.evaluation.task.arrays import write_npz
 from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.store.records import Record
 
-FORMAT = 1
+FORMAT = 2
+"""2: units name the alignment of channels, and Normal windows are candidates like any others."""
+
 FRESH_S = 3600.0
 """Seconds a shared array that no result names is left alone: a run that is going on may be about to name it."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Who is evaluated on what. ``random_state`` is None for a deterministic method."""
+    """Who is evaluated on what. ``random_state`` is None for a deterministic method; ``alignment``: how channels were
+    compared (``task.windows.ALIGNMENTS``)."""
 
     method: str
     parameters: str
@@ -41,12 +44,13 @@ class Unit:
     dataset: str
     rho: int
     data_hash: str
+    alignment: str
     code_version: str
 
     @property
     def identity(self) -> tuple[Any, ...]:
         """What makes two results two versions of one: everything but the code. The latest counts."""
-        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash)
+        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash, self.alignment)
 
     @property
     def path(self) -> Path:
@@ -141,14 +145,18 @@ class ResultsStore:
         """Write a unit at once; without arrays it is a failure or an exact expectation."""
         arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
         file = self.root / unit.path
-        write_npz(file, record=np.array(json.dumps({"unit": asdict(unit), "facts": facts.to_json()})), **arrays)
+        write_npz(
+            file,
+            record=np.array(json.dumps({"format": FORMAT, "unit": asdict(unit), "facts": facts.to_json()})),
+            **arrays,
+        )
         return UnitRecord(unit, facts, file)
 
     def records(self, data_hashes: dict[str, str]) -> list[UnitRecord]:
         """The latest record of every identity whose data hash is the one given for its dataset.
 
         A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
-        two variants never mix under one name; a variant that should stand beside needs a name of its own.
+        two variants never mix under one name; a variant to be shown next to it needs its own name.
         """
         latest: dict[tuple[Any, ...], UnitRecord] = {}
         for record in self._all(data_hashes):
@@ -197,6 +205,8 @@ class ResultsStore:
         try:
             with np.load(file) as stored:
                 found = json.loads(str(stored["record"]))
+            if found.get("format") != FORMAT:
+                return None
             return UnitRecord(Unit(**found["unit"]), UnitFacts.parse(found["facts"]), file)
         except (OSError, ValueError, KeyError, BadZipFile):
             return None

@@ -1,7 +1,7 @@
 """Compilation before measurement: a method is run once a process on a tiny task that is thrown away.
 
 numba compiles a kernel at its first call (and keeps the machine code on disk for the next process). That belongs to
-the machine, not to the method, and must not stand in its time.
+the machine, not to the method, and is not part of its time.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _cuda() -> Any:
 
 
 def _reset_gpu() -> int:
-    """Start the marks of all GPUs anew; bytes held on them now."""
+    """Reset the peak marks of all GPUs; return the bytes held on them now."""
     cuda = _cuda()
     if cuda is None:
         return 0

@@ -26,7 +26,7 @@ IDEAL = np.concatenate([[0.0], np.cumsum(DISCOUNT)])
 """IDEAL[r]: the DCG of r relevant items at the first r ranks."""
 
 Scores = dict[tuple[str, int], np.ndarray]
-"""(metric, K) -> one value a query, float64 [nq]."""
+"""(metric, K) -> one value per query, float64 [nq]."""
 
 
 def n_relevant(query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:

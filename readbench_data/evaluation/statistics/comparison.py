@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from readbench_data.evaluation.statistics.bootstrap import Interval, bootstrap_t
 from readbench_data.evaluation.statistics.friedman import Friedman, cliques, critical_difference, friedman, nemenyi_p
+from readbench_data.evaluation.statistics.intervals import Interval, mean_interval
 
 ALPHA = 0.05
 """Family-wise (READ-Bench, A.4)."""
@@ -18,7 +18,7 @@ class Comparison:
     """A complete block of methods and datasets, and what was left out of it.
 
     ``scores`` [N, k]. ``test`` is None where there are not two methods and two datasets. When the test does not
-    reject, ``groups`` is one group of all methods: no rank is told from another.
+    reject, ``groups`` is one group of all methods: no two ranks can be told apart.
     """
 
     methods: tuple[str, ...]
@@ -44,13 +44,13 @@ class Comparison:
         return cliques(self.test.mean_ranks, self.cd)
 
     def interval(self, method: str) -> Interval | None:
-        """95 % bootstrap-t interval of a method's mean over the datasets."""
-        return bootstrap_t(self.scores[:, self.methods.index(method)], low=0.0, high=1.0)
+        """Interval of a method's mean over the datasets."""
+        return mean_interval(self.scores[:, self.methods.index(method)], low=0.0, high=1.0)
 
     def difference(self, one: str, other: str) -> tuple[float, Interval | None]:
-        """Mean of the paired differences ``one`` - ``other``, and its 95 % bootstrap-t interval."""
+        """Mean of the paired differences ``one`` - ``other``, and its interval."""
         d = self.scores[:, self.methods.index(one)] - self.scores[:, self.methods.index(other)]
-        return float(d.mean()), bootstrap_t(d, low=-1.0, high=1.0)
+        return float(d.mean()), mean_interval(d, low=-1.0, high=1.0)
 
     def sentence(self) -> str:
         """The one claim the data allow, in words."""
@@ -62,7 +62,7 @@ class Comparison:
             f" (Iman-Davenport F = {t.f:.2f}, p = {t.f_p:.2g})."
         )
         if not self.rejects:
-            return f"{head} It does not reject: no method is told from another."
+            return f"{head} The test does not reject, so no two methods can be told apart."
         assert self.cd is not None
         return f"{head} Mean ranks that differ by more than CD = {self.cd:.2f} are separated (Nemenyi, 5 %)."
 

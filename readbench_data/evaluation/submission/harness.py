@@ -105,7 +105,7 @@ def isolation() -> str:
 def _unit(submission: Submission, mode: str, info: DatasetInfo, rho: int) -> Unit:
     parameters = {"submission": submission.sha256, "mode": mode, "isolated": can_isolate()}
     text = json.dumps(parameters, sort_keys=True)
-    return Unit(submission.name, text, None, info.name, rho, info.data_hash, submission.sha256[:12])
+    return Unit(submission.name, text, None, info.name, rho, info.data_hash, info.alignment, submission.sha256[:12])
 
 
 def _run_unit(

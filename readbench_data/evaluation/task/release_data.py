@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +18,7 @@ from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.status import LaneStatus
 from readbench_data.entry import NORMAL, unnest
 from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.task.windows import Windows
+from readbench_data.evaluation.task.windows import ALIGNMENTS, NAME, Windows
 from readbench_data.store.records import InvalidRecord, Record
 
 LEVELS = (0, 10, 20)
@@ -29,7 +30,8 @@ CORPUS_FILES = {0: "corpus-anomalies.parquet", 10: "corpus-normals-10.parquet", 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What the manifest says about one dataset."""
+    """What the manifest states about one dataset. ``status``: ok, no_data, failed or not_selected; ``alignment``: how
+    its channels are compared, ``name`` where the manifest does not state it (older and foreign releases)."""
 
     name: str
     status: LaneStatus
@@ -38,6 +40,7 @@ class DatasetInfo:
     partial: bool
     data_hash: str
     files: tuple[str, ...]
+    alignment: str = NAME
 
     @property
     def has_data(self) -> bool:
@@ -72,6 +75,7 @@ class _Described(Record):
     reason: str | None = None
     origin: OriginKind | None = None
     partial: bool = False
+    settings: Mapping[str, Any] = Field(default_factory=dict)
 
 
 class _Stated(Record):
@@ -131,7 +135,32 @@ class Release:
             partial=row.partial,
             data_hash=digest.hexdigest(),
             files=tuple(files),
+            alignment=self._alignment(name, row),
         )
+
+    def _alignment(self, name: str, row: _Described) -> str:
+        stated = str(row.settings.get("alignment") or NAME)
+        if stated not in ALIGNMENTS:
+            file = self.root / "manifest.json"
+            raise ReadbenchError(f"{file}: {name} has alignment {stated!r}: known are {', '.join(ALIGNMENTS)}")
+        return stated
+
+    def _channel_sets(self, name: str) -> set[tuple[str, ...]]:
+        queries, corpora = self._tables(name, ["channels"])
+        tables = (queries, *(table for _, table in corpora))
+        return {tuple(names) for table in tables for names in table.column("channels").to_pylist()}
+
+    def same_channel_count(self, name: str) -> bool:
+        """Whether all windows of a dataset have the same number of channels: it can be aligned by position."""
+        return len({len(names) for names in self._channel_sets(name)}) == 1
+
+    def other_alignment(self, name: str) -> str | None:
+        """The other way to align a dataset's channels, where both are possible and differ: all windows have the same
+        number of channels, under different names. None elsewhere."""
+        sets = self._channel_sets(name)
+        if len(sets) < 2 or len({len(names) for names in sets}) > 1:
+            return None
+        return next(a for a in ALIGNMENTS if a != self.info(name).alignment)
 
     def info(self, name: str) -> DatasetInfo:
         if name not in self.datasets:

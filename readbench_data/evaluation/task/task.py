@@ -2,7 +2,7 @@
 
 Corpora nest, so what concerns one pair of windows (a distance) or one window (an embedding) is computed once,
 for the largest corpus, and cut out for the smaller ones. What is fitted on a corpus, or ranked within it, is
-done on the view and so anew at every level.
+done on the view and so again at every level.
 """
 
 from __future__ import annotations
@@ -19,7 +19,16 @@ from readbench_data.entry import NORMAL
 from readbench_data.evaluation.scoring.ties import rank, tie_keys
 from readbench_data.evaluation.task.arrays import ArrayCache, Costs, LevelCache
 from readbench_data.evaluation.task.release_data import Release, TaskLabels, normal_positions
-from readbench_data.evaluation.task.windows import Aligned, Scale, Windows, align, channel_scale
+from readbench_data.evaluation.task.windows import (
+    NAME,
+    POSITION,
+    Aligned,
+    Scale,
+    Windows,
+    align,
+    by_position,
+    channel_scale,
+)
 
 T = TypeVar("T")
 
@@ -32,7 +41,9 @@ class Task:
     """Queries and the largest corpus of one dataset.
 
     ``reference`` holds the normal reference (the Normal windows of the 20 % corpus): an argument of its own at
-    every level, never ranked unless it is in the corpus.
+    every level, never ranked unless it is in the corpus. ``alignment`` is how channels are compared
+    (``task.windows.ALIGNMENTS``); aligned by position, channels are named 1 to C and their own names are hidden.
+    ``data_hash`` names data and alignment.
     """
 
     dataset: str
@@ -43,14 +54,25 @@ class Task:
     reference: Windows
     cache: ArrayCache = field(default_factory=ArrayCache, compare=False)
     level_cache: LevelCache = field(default_factory=LevelCache, compare=False)
+    alignment: str = NAME
 
     @classmethod
-    def load(cls, release: Release, dataset: str, cache: ArrayCache | None = None) -> Task:
-        labels = release.labels(dataset)
+    def load(
+        cls, release: Release, dataset: str, cache: ArrayCache | None = None, alignment: str | None = None
+    ) -> Task:
+        """The task of a release's dataset; ``alignment`` None: the one that the release states.
+
+        UsageError where windows cannot be aligned by position.
+        """
+        info, labels = release.info(dataset), release.labels(dataset)
+        way = alignment or info.alignment
         queries, corpus = release.windows(dataset)
+        if way == POSITION:
+            both = by_position(queries + corpus)
+            queries, corpus = both.take(range(len(queries))), both.take(range(len(queries), len(both)))
         reference = corpus.take(normal_positions(labels))
-        data_hash = release.info(dataset).data_hash
-        return cls(dataset, data_hash, labels, queries, corpus, reference, cache or ArrayCache())
+        kept = cache or ArrayCache()
+        return cls(dataset, f"{info.data_hash}-{way}", labels, queries, corpus, reference, kept, alignment=way)
 
     def only(self, rho: int) -> Task:
         """The task whose whole corpus is the one at ``rho``; the normal reference stays."""
@@ -63,11 +85,12 @@ class Task:
             self.labels.level[members],
         )
         corpus = self.corpus.take(members)
-        return Task(self.dataset, f"{self.data_hash}-only-{rho}", labels, self.queries, corpus, self.reference)
+        name = f"{self.data_hash}-only-{rho}"
+        return Task(self.dataset, name, labels, self.queries, corpus, self.reference, alignment=self.alignment)
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
-        """Every channel name of the task, in order of first appearance in the corpus at rho = 0, then others."""
+        """Every channel of the task, in order of first appearance in the corpus at rho = 0, then others."""
         clean = self.corpus.take(self.labels.members(0))
         seen = dict.fromkeys(c for w in (clean, self.queries, self.corpus, self.reference) for c in _names(w))
         return tuple(seen)
@@ -106,7 +129,7 @@ def _names(windows: Windows) -> dict[str, None]:
 
 @dataclass
 class View:
-    """What a method sees: one dataset at one level. Arrays are standardised by channel and aligned by name.
+    """What a method sees: one dataset at one level. Arrays are standardised by channel and aligned as the task is.
 
     ``reused_wall_s`` and ``reused_cpu_s`` gather what those shared things had cost that were used here but made
     before, so that a method's time does not depend on who ran first. (Shared arrays are made for the largest corpus.)
@@ -159,8 +182,8 @@ class View:
     def at_level(self, key: str, compute: Callable[[], T]) -> T:
         """``compute()``, done once for this level, whatever method asks: vectors fitted to its corpus and the like.
 
-        ``key`` names parameters and code, and the seed if it has a part. The result must not be changed. It is kept
-        in memory until another level is looked at.
+        ``key`` names parameters and code, and the seed if it has a part. Do not change the result. It is kept in
+        memory until another level is used.
         """
         kept = self.task.level_cache.at(self.rho)
         if key not in kept:
@@ -183,7 +206,7 @@ class View:
         return value
 
     def pairwise(self, key: str, compute: Callable[[Aligned, Aligned], np.ndarray]) -> np.ndarray:
-        """[nq, n] of ``compute(queries, corpus)``, which may look at no more than one pair at a time.
+        """[nq, n] of ``compute(queries, corpus)``, which computes each pair on its own.
 
         Computed once for the largest corpus under ``key`` (method, parameters and code), cut to this level.
         """

@@ -1,4 +1,8 @@
-"""Windows in memory: as released (lists of [T][C]) and aligned (one [n, T, C] block, channels by name)."""
+"""Windows in memory: as released (lists of [T][C]) and aligned (one [n, T, C] block over one list of channels).
+
+Channels are aligned in one of two ways (:data:`ALIGNMENTS`). A value over fewer channels is never compared with one
+over more: every window is a block over all C channels of the task, whichever it has.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from readbench_data.errors import UsageError
+
+POSITION, NAME = "position", "name"
+ALIGNMENTS = (POSITION, NAME)
+"""``position``: channel j is compared with channel j, as plain [T][C] arrays have it; needs equally many channels in
+every window. ``name``: channels of the same name are compared, over the union of names; a channel that a window
+lacks is zero after standardisation, which is the corpus mean. The paper states neither: ours, a setting per dataset."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +51,8 @@ class Windows:
 class Aligned:
     """Windows over one list of channels and one length.
 
-    ``values`` float32 [n, T, C], ``present`` bool [n, C]. A channel a window does not have is all zero and not
-    present. Where channel sets differ inside a dataset (3W) nothing but the name decides what is compared.
+    ``values`` float32 [n, T, C], ``present`` bool [n, C]. A channel that a window lacks is all zero, the mean of the
+    corpus once channels are standardised. Distances compare ``values`` and never ask which channels are present.
     """
 
     values: np.ndarray
@@ -57,6 +69,18 @@ class Aligned:
 
     def take(self, positions: np.ndarray | slice) -> Aligned:
         return Aligned(self.values[positions], self.present[positions], self.channels)
+
+
+def by_position(windows: Windows) -> Windows:
+    """The windows with channels named 1 to C by their place, so that names say nothing.
+
+    UsageError where windows differ in how many channels they have.
+    """
+    counts = sorted({len(names) for names in windows.channels})
+    if len(counts) > 1:
+        raise UsageError(f"windows have {counts[0]} to {counts[-1]} channels: align them by name")
+    names = tuple(str(j + 1) for j in range(counts[0] if counts else 0))
+    return Windows(windows.entry_ids, windows.values, (names,) * len(windows))
 
 
 @dataclass(frozen=True)
