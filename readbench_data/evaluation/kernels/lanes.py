@@ -17,7 +17,7 @@ BIG = 1e30
 
 
 def block_places(n: int, lanes: int) -> np.ndarray:
-    """Which of n windows stands in which lane: [n_blocks, lanes]; the last block is filled with the last window."""
+    """Index of the window in each lane: [n_blocks, lanes]; the last block is filled with the last window."""
     count = -(-n // lanes)
     return np.minimum(np.arange(count * lanes), n - 1).reshape(count, lanes)
 

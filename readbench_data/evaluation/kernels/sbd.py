@@ -38,7 +38,7 @@ def sbd_independent(
 ) -> np.ndarray:
     """Mean over the channels both have of the SBD between every x [nq, Tx, C] and y [n, Ty, C]: float64 [nq, n].
 
-    ``x_present`` [nq, C], ``y_present`` [n, C]: which channels a window has; a pair without one in common: inf.
+    ``x_present`` [nq, C], ``y_present`` [n, C]: the channels that each window has; a pair without a common channel: inf.
     """
     nq, tx, channels = x.shape
     n, ty, _ = y.shape
@@ -55,8 +55,8 @@ def sbd_independent(
         corpus = slice(start, start + width)
         spectra_y = fft.rfft(_unit_channels(y[corpus], dtype), size, axis=2).conj()
         for c in range(channels):
-            asked = np.flatnonzero(xp[:, c])
-            for queries in (asked[i : i + height] for i in range(0, len(asked), height)):
+            wanted = np.flatnonzero(xp[:, c])
+            for queries in (wanted[i : i + height] for i in range(0, len(wanted), height)):
                 ncc = fft.irfft(spectra_x[c, queries, None] * spectra_y[c], size, axis=2, overwrite_x=True)
                 total[queries, corpus] += np.where(yp[corpus, c], 1.0 - _best(ncc, tx, ty), 0.0)
 
@@ -81,18 +81,18 @@ def sbd_dependent(x: np.ndarray, y: np.ndarray, dtype: type = np.float32) -> np.
         if few:  # [C, nq, F] and [C, m, F]: a pass over the pairs for each channel, few pairs at a time
             spectra_y = np.ascontiguousarray(part.conj().transpose(2, 0, 1))
             step = max(1, PAIRS // len(part))
-            for asked in (slice(i, i + step) for i in range(0, nq, step)):
-                cross = spectra_x[0, asked, None] * spectra_y[0]
+            for wanted in (slice(i, i + step) for i in range(0, nq, step)):
+                cross = spectra_x[0, wanted, None] * spectra_y[0]
                 for a, b in zip(spectra_x[1:], spectra_y[1:], strict=True):
-                    cross += a[asked, None] * b
-                shifted(cross, asked, start)
+                    cross += a[wanted, None] * b
+                shifted(cross, wanted, start)
         else:  # [F, nq, C] and [F, C, m]: a matrix product for each frequency
             spectra_y = np.ascontiguousarray(part.conj().transpose(1, 2, 0))
             shifted(np.ascontiguousarray(np.matmul(spectra_x, spectra_y).transpose(1, 2, 0)), slice(nq), start)
 
-    def shifted(cross: np.ndarray, asked: slice, start: int) -> None:
+    def shifted(cross: np.ndarray, wanted: slice, start: int) -> None:
         ncc = fft.irfft(cross, size, axis=2, overwrite_x=True)
-        out[asked, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
+        out[wanted, start : start + CHUNK] = 1.0 - _best(ncc, tx, ty)
 
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(numba.get_num_threads()) as pool:
         list(pool.map(one, range(0, n, CHUNK)))
