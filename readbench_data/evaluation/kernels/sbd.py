@@ -38,7 +38,8 @@ def sbd_independent(
 ) -> np.ndarray:
     """Mean over the channels both have of the SBD between every x [nq, Tx, C] and y [n, Ty, C]: float64 [nq, n].
 
-    ``x_present`` [nq, C], ``y_present`` [n, C]: the channels that each window has; a pair without a common channel: inf.
+    ``x_present`` [nq, C], ``y_present`` [n, C]: the channels of each window; a pair without a
+    common one: inf.
     """
     nq, tx, channels = x.shape
     n, ty, _ = y.shape
