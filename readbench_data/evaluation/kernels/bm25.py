@@ -13,7 +13,8 @@ is read once: its weight times the counts of that word in every query is added t
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from readbench_data.evaluation.kernels.compiled import compiled
 
 K1 = 1.5
 B = 0.75
@@ -45,7 +46,7 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
     return np.ascontiguousarray(scores.T)
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _postings(texts, size):  # type: ignore[no-untyped-def]
     """By word, in order of the texts: starts [size + 1], then text and count of each posting."""
     n = len(texts)
@@ -84,7 +85,7 @@ def _postings(texts, size):  # type: ignore[no-untyped-def]
     return starts, whose, times
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _scores(documents, queries, size, k1, b):  # type: ignore[no-untyped-def]
     n, nq = len(documents), len(queries)
     norm = np.empty(n)

@@ -10,8 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from threadpoolctl import threadpool_limits
+
+from readbench_data.evaluation.kernels.compiled import compiled
 
 NEWTON_STEPS = 100
 TOLERANCE = 1e-10
@@ -44,7 +46,7 @@ def class_probabilities(
     return out
 
 
-@njit(parallel=True, cache=True)
+@compiled(parallel=True)
 def _all(kernels, to_query, at_query, labels, n_classes, out):  # type: ignore[no-untyped-def]
     for q in prange(len(labels)):
         k = n_classes[q]
@@ -59,7 +61,7 @@ def _all(kernels, to_query, at_query, labels, n_classes, out):  # type: ignore[n
             out[q] /= out[q].sum()
 
 
-@njit(cache=True)
+@compiled()
 def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
     """Probability that the query is positive."""
     m = len(positive)
@@ -102,7 +104,7 @@ def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
     return total + 0.5 * COEFFICIENTS.sum()
 
 
-@njit(cache=True)
+@compiled()
 def _solve_lower(lower, b):  # type: ignore[no-untyped-def]
     x = b.copy()
     for i in range(len(b)):
@@ -110,7 +112,7 @@ def _solve_lower(lower, b):  # type: ignore[no-untyped-def]
     return x
 
 
-@njit(cache=True)
+@compiled()
 def _solve_upper(lower, b):  # type: ignore[no-untyped-def]
     """Solves lower.T x = b, column by column so that memory is read in order."""
     x = b.copy()

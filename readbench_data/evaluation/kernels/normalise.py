@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from readbench_data.evaluation.kernels.compiled import compiled
 
 FLAT = 1e-7
 """A series whose deviation is at most this share of its mean counts as constant: float32 resolves no more."""
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def z_normalised(values):  # type: ignore[no-untyped-def]
     """[n, T, C] -> zero mean and unit variance along T, sums in float64, dtype kept; constant series are zero."""
     n, steps, channels = values.shape

@@ -1,104 +1,75 @@
-"""Squared distances over channels between a few query steps and all lanes of many corpus steps, in vector registers.
+"""Squared distances over channels between a few query steps and all lanes of many corpus steps.
 
-``step_costs(x, y, costs, i0, j0, k0, m0, columns)``, callable inside compiled code only, fills
+Why blocks of four query steps and two channels: a corpus vector that is loaded serves four steps, and a sum is loaded
+and stored once per two channels, so arithmetic sets the pace and not memory. numba turns the loop over lanes into
+vector instructions; four sums and two corpus vectors fit in the registers of every machine.
 
-    costs[k0 + k, m0 + m, lane] = sum over c of (x[i0 + k, c] - y[j0 + m, ., c, .])^2        k < ROWS, m < columns
-
-``x`` [Tx, C] holds a multiple of ROWS steps, ``y`` [Ty, PARTS, C, lanes / PARTS] the lanes in parts. The differences
-are taken as they are, channel after channel: nothing cancels as it does in |x|^2 + |y|^2 - 2xy, equal windows are at
-exactly 0, and equal pairs have equal bits.
-
-The sums of one part of the lanes stay in registers over all channels: a vector of y that is loaded serves ROWS steps
-at once, so that the arithmetic units and not the cache set the pace, without the detour of a matrix product through
-memory and its columns outside the band.
+The differences are squared as they are, channel after channel. Nothing cancels as it does in |x|^2 + |y|^2 - 2xy:
+equal windows are at exactly 0, and equal pairs have equal bits.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from readbench_data.evaluation.kernels.compiled import compiled
+from readbench_data.evaluation.kernels.lanes import COLUMN_BYTES, FLOAT_FLAGS, lanes_of
 
-import numpy as np
-from llvmlite import ir
-from numba.core import types
-from numba.extending import intrinsic
-from numba.np.numpy_support import as_dtype
+ROWS = 4
+"""Query steps processed at once. The number of query steps must be a multiple (pad with any value)."""
 
-from readbench_data.evaluation.kernels.lanes import LANES
-from readbench_data.evaluation.kernels.simd import Emitter
+CHANNELS = 2
+"""Channels summed at once. The number of channels must be a multiple (pad both sides with zeros)."""
 
-ROWS = 8
-"""Query steps worked on at once; even, since the dynamic program takes rows in pairs."""
+PASS = 4 * ROWS
+"""Query steps whose costs are held at once."""
 
-PARTS = 2
-"""Parts of the lanes: ROWS times the vectors of one part fit in the registers (16 of 32 with AVX-512)."""
+CHUNK_BYTES = 1 << 17
+"""Corpus steps that all query steps of a pass process before the next: they stay in the second-level cache."""
 
 
-def _codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    x, y, costs = (
-        context.make_array(t)(context, builder, a) for t, a in zip(signature.args[:3], args[:3], strict=True)
-    )
-    i0, j0, k0, m0, columns = args[3:]
-    emit = Emitter(context, builder, signature.args[0].dtype)
-    lanes = LANES[np.dtype(as_dtype(signature.args[0].dtype))]
-    part_lanes = lanes // PARTS
-    vectors = range(part_lanes // emit.width)
-    index = i0.type
+@compiled(boundscheck=False, fastmath=FLOAT_FLAGS)
+def step_costs(x, y, costs, i, lo, hi, k, j0, zero):  # type: ignore[no-untyped-def]
+    """Fill ``costs[k + row, j - j0, lane]`` with the sum over c of ``(x[i + row, c] - y[j, c, lane])**2``.
 
-    def number(value: int) -> Any:
-        return ir.Constant(index, value)
-
-    channels = builder.extract_value(x.shape, 1)
-    capacity = builder.mul(builder.extract_value(costs.shape, 1), number(lanes))
-    part_size = builder.mul(channels, number(part_lanes))
-    row_starts = [builder.mul(builder.add(i0, number(k)), channels) for k in range(ROWS)]
-    first = builder.mul(builder.mul(j0, number(PARTS)), part_size)
-    first_target = builder.add(builder.mul(k0, capacity), builder.mul(m0, number(lanes)))
-    turns = builder.mul(columns, number(PARTS))
-
-    start = builder.block
-    head, enter, loop, store, done = (
-        builder.append_basic_block(n) for n in ("turn", "sums", "channel", "store", "filled")
-    )
-    builder.branch(head)
-    builder.position_at_end(head)
-    turn = builder.phi(index)  # columns and, within each, parts
-    source = builder.phi(index)
-    target = builder.phi(index)
-    for phi, value in ((turn, number(0)), (source, first), (target, first_target)):
-        phi.add_incoming(value, start)
-    builder.cbranch(builder.icmp_signed("<", turn, turns), enter, done)
-    builder.position_at_end(enter)
-    builder.branch(loop)
-    builder.position_at_end(loop)
-    channel = builder.phi(index)
-    channel.add_incoming(number(0), enter)
-    sums = [[builder.phi(emit.type) for _ in vectors] for _ in range(ROWS)]
-    at = builder.add(source, builder.mul(channel, number(part_lanes)))
-    values = [emit.load(y.data, builder.add(at, number(g * emit.width))) for g in vectors]
-    next_channel = builder.add(channel, number(1))
-    channel.add_incoming(next_channel, loop)
-    new = []
-    for k in range(ROWS):
-        step = emit.splat(builder.load(builder.gep(x.data, [builder.add(row_starts[k], channel)])))
-        new.append([emit.add(sums[k][g], emit.square_of_difference(step, values[g])) for g in vectors])
-        for g in vectors:
-            sums[k][g].add_incoming(emit.constant(0.0), enter)
-            sums[k][g].add_incoming(new[k][g], loop)
-    builder.cbranch(builder.icmp_signed("<", next_channel, channels), loop, store)
-    builder.position_at_end(store)
-    for k in range(ROWS):
-        row = builder.add(target, builder.mul(capacity, number(k)))
-        for g in vectors:
-            emit.store(new[k][g], costs.data, builder.add(row, number(g * emit.width)))
-    turn.add_incoming(builder.add(turn, number(1)), store)
-    source.add_incoming(builder.add(source, part_size), store)
-    target.add_incoming(builder.add(target, number(part_lanes)), store)
-    builder.branch(head)
-    builder.position_at_end(done)
-    return context.get_dummy_value()
+    For ``row < ROWS`` and ``lo <= j < hi``; ``x`` [Tx, C], ``y`` [Ty, C, lanes]. ``zero`` is 0 in the type of the
+    arrays, passed as an argument so that the compiler does not know it: then the first square is added to it by one
+    multiply-add, as every other square is, and the sum does not depend on where the compiler starts.
+    """
+    lanes = lanes_of(y)
+    for j in range(lo, hi):
+        m = j - j0
+        sum0, sum1, sum2, sum3 = costs[k, m], costs[k + 1, m], costs[k + 2, m], costs[k + 3, m]
+        u, v = y[j, 0], y[j, 1]
+        u0, u1, u2, u3 = x[i, 0], x[i + 1, 0], x[i + 2, 0], x[i + 3, 0]
+        v0, v1, v2, v3 = x[i, 1], x[i + 1, 1], x[i + 2, 1], x[i + 3, 1]
+        for lane in range(lanes):
+            sum0[lane] = zero + (u0 - u[lane]) ** 2 + (v0 - v[lane]) ** 2
+            sum1[lane] = zero + (u1 - u[lane]) ** 2 + (v1 - v[lane]) ** 2
+            sum2[lane] = zero + (u2 - u[lane]) ** 2 + (v2 - v[lane]) ** 2
+            sum3[lane] = zero + (u3 - u[lane]) ** 2 + (v3 - v[lane]) ** 2
+        for c in range(CHANNELS, x.shape[1], CHANNELS):
+            u, v = y[j, c], y[j, c + 1]
+            u0, u1, u2, u3 = x[i, c], x[i + 1, c], x[i + 2, c], x[i + 3, c]
+            v0, v1, v2, v3 = x[i, c + 1], x[i + 1, c + 1], x[i + 2, c + 1], x[i + 3, c + 1]
+            for lane in range(lanes):
+                sum0[lane] = sum0[lane] + (u0 - u[lane]) ** 2 + (v0 - v[lane]) ** 2
+                sum1[lane] = sum1[lane] + (u1 - u[lane]) ** 2 + (v1 - v[lane]) ** 2
+                sum2[lane] = sum2[lane] + (u2 - u[lane]) ** 2 + (v2 - v[lane]) ** 2
+                sum3[lane] = sum3[lane] + (u3 - u[lane]) ** 2 + (v3 - v[lane]) ** 2
 
 
-@intrinsic
-def step_costs(typingctx, x, y, costs, i0, j0, k0, m0, columns):  # type: ignore[no-untyped-def]
-    """See the module's text. There must be at least one channel."""
-    return types.void(x, y, costs, *(types.intp,) * 5), _codegen
+@compiled(boundscheck=False)
+def pass_costs(x, y, costs, i0, r, zero):  # type: ignore[no-untyped-def]
+    """Fill ``costs[i - i0, j - j0, lane]`` for the query steps of a pass and all columns in their band; return j0.
+
+    ``x`` [Tx padded to ROWS, C padded to CHANNELS], ``y`` [Ty, C padded, lanes], ``costs`` [PASS, columns, lanes],
+    r is the radius of the band. For ``zero`` see :func:`step_costs`.
+    """
+    steps, channels = x.shape
+    ty = len(y)
+    j0, j1 = min(ty, max(0, i0 - r)), min(ty, i0 + PASS + r)
+    chunk = max(1, CHUNK_BYTES // (COLUMN_BYTES * channels))
+    for start in range(j0, j1, chunk):
+        for i in range(i0, min(steps, i0 + PASS), ROWS):
+            lo, hi = max(start, i - r), min(start + chunk, j1, i + ROWS + r)
+            step_costs(x, y, costs, i, lo, hi, i - i0, j0, zero)
+    return j0

@@ -8,9 +8,9 @@ from __future__ import annotations
 from statistics import NormalDist
 
 import numpy as np
-from numba import njit
 
 from readbench_data.evaluation.kernels.bm25 import DROPPED
+from readbench_data.evaluation.kernels.compiled import compiled
 
 BINS = 2048
 """Bins of the histogram that narrows the search for a quantile."""
@@ -35,7 +35,7 @@ def sax_words(series: np.ndarray, window: int, word: int, alphabet: int, flat: f
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _sax(series, window, word, alphabet, flat, cuts, out):  # type: ignore[no-untyped-def]
     # every step is done for all starts of a series side by side
     width = window // word
@@ -67,7 +67,7 @@ def _sax(series, window, word, alphabet, flat, cuts, out):  # type: ignore[no-un
                 code[start] = code[start] * alphabet + letter
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _deviations(x, mean, window):  # type: ignore[no-untyped-def]
     """Standard deviation of the window at every start, around its ``mean``."""
     square = np.zeros(len(mean))
@@ -94,7 +94,7 @@ def fourier_coefficients(series: np.ndarray, window: int, word: int, normalise: 
     return out
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@compiled(nogil=True, fastmath={"contract"})
 def _fourier(series, basis, normalise, flat, out):  # type: ignore[no-untyped-def]
     word, window = basis.shape
     n_starts = out.shape[2]
@@ -139,7 +139,7 @@ def quantile_breakpoints(coefficients: np.ndarray, alphabet: int) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _quantiles(values, shares, out):  # type: ignore[no-untyped-def]
     # an order statistic is looked for among the values of its own bin of a histogram
     n = values.shape[1]
@@ -170,7 +170,7 @@ def _quantiles(values, shares, out):  # type: ignore[no-untyped-def]
                 out[i, k] = left + (right - left) * weight
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _order_statistic(row, bins, below, place, held):  # type: ignore[no-untyped-def]
     """The value at ``place`` (from 0) of the sorted row, and the last place that has it."""
     own = np.searchsorted(below, place, "right") - 1
@@ -205,7 +205,7 @@ def sfa_words(coefficients: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return code
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _letters(coefficients, cuts, code):  # type: ignore[no-untyped-def]
     base = cuts.shape[1] + 1
     for i in range(len(coefficients)):
