@@ -4,7 +4,7 @@
     idf(w) = ln(1 + (N - df + 0.5) / (df + 0.5))
 
 The constant factor (k1 + 1) of other texts is left out: it ranks the same. A word repeated in the query counts as
-often as it stands there (as in bm25s and rank_bm25).
+often as it occurs there (as in bm25s and rank_bm25).
 
 Words are counted in a table, not sorted. Scores are gathered word by word for all queries at once, so that a posting
 is read once: its weight times the counts of that word in every query is added to a row of [documents, queries].
@@ -31,7 +31,7 @@ DENSE = 16
 
 
 def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = B) -> np.ndarray:
-    """Scores float64 [nq, n] of int documents [n, L] for int queries [nq, M]; -1 is no word."""
+    """Scores float64 [nq, n] of int documents [n, L] for int queries [nq, M]; -1 is not a word."""
     documents, queries = np.ascontiguousarray(documents), np.ascontiguousarray(queries)
     size = int(max(documents.max(initial=-1), queries.max(initial=-1))) + 1
     if size == 0 or not len(documents) or not len(queries):

@@ -50,7 +50,7 @@ def dtw_independent(
     dtype : type
         Precision of the computation. float32 differs from float64 by about 1e-6 relative.
     x_present, y_present : bool array [nq, C] and [n, C], optional
-        Channels a window has. Channels that either side lacks are left out of the sum. None: all.
+        The channels of each window. Channels that either side lacks are left out of the sum. None: all.
     plain : bool, optional
         Whether to run the plain numba reference, which returns equal bits. None: as ``READBENCH_PLAIN_KERNELS`` says.
 
