@@ -38,7 +38,13 @@ MAX_LEAF_VALUES = 2**31 - 1
 
 
 def entry_id(dataset: str, recording_id: str, row_start: int, row_stop: int) -> str:
-    """Opaque name of a window: 32 hex digits, a hash of where it was cut and of nothing else."""
+    """Opaque name of a window: 32 hex digits, a hash of where it was cut and of nothing else.
+
+    Examples
+    --------
+    >>> entry_id("mit_bih", "100", 0, 256)[:8], len(entry_id("mit_bih", "100", 0, 256))
+    ('f1c740d5', 32)
+    """
     name = f"{dataset}\0{recording_id}\0{row_start}\0{row_stop}".encode()
     return hashlib.blake2b(name, digest_size=16).hexdigest()
 
@@ -61,7 +67,13 @@ def nest(windows: Sequence[np.ndarray]) -> pa.ListArray:
 
 
 def unnest(column: pa.ListArray | pa.ChunkedArray) -> list[np.ndarray]:
-    """The inverse of :func:`nest`: one [T][C] float32 array an entry (views where Arrow allows)."""
+    """The inverse of :func:`nest`: one [T][C] float32 array per entry (views where Arrow allows).
+
+    Examples
+    --------
+    >>> [window.shape for window in unnest(nest([np.zeros((4, 2)), np.zeros((3, 1))]))]
+    [(4, 2), (3, 1)]
+    """
     chunks: Iterable[pa.ListArray] = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     windows: list[np.ndarray] = []
     for chunk in chunks:

@@ -197,6 +197,11 @@ def load_config(
 
     ``datasets`` are the declared settings of all datasets by name: what is set for one is checked against them.
     Raises ``UsageError`` with one line that names the setting, the value and what it takes.
+
+    Examples
+    --------
+    >>> load_config("full").corpus_cap, load_config("lite", assignments=["corpus_cap=500"]).corpus_cap
+    (1000, 500)
     """
     if profile not in PROFILES:
         raise UsageError(f"no profile {profile!r}; there are {', '.join(PROFILES)}")

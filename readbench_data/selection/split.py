@@ -57,6 +57,14 @@ def split_units(
 
     ``native[unit]``: the sides that the source itself puts the unit's windows on. If the source's own train part has
     faults, that split is used: a unit entirely in ``test`` is on the query side, a unit on both is on the corpus side.
+
+    Examples
+    --------
+    A class that is in one unit stays in the corpus:
+
+    >>> sides = split_units({"well 1": {"leak": 5}, "well 2": {"leak": 5}, "well 3": {"rare": 2}}, 0.5, seed=42)
+    >>> sorted(side.value for side in sides.values()), sides["well 3"].value
+    (['corpus', 'corpus', 'query'], 'corpus')
     """
     faulty = {unit: {c: n for c, n in own.items() if n > 0} for unit, own in counts.items()}
     if native is not None and any(sides == {"train"} and faulty[unit] for unit, sides in native.items()):

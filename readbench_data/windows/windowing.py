@@ -18,6 +18,11 @@ class WindowPlan:
     has window starts of its own, they replace the stride.
 
     Raises ValueError for a length or stride below 1.
+
+    Examples
+    --------
+    >>> WindowPlan(length=256, stride=32)
+    WindowPlan(length=256, stride=32)
     """
 
     length: int | None

@@ -97,6 +97,13 @@ def method(name: str) -> Method:
     """The method or pipeline called ``name`` (case does not matter).
 
     UsageError names what is unknown, with the closest names, or what does not fit together.
+
+    Examples
+    --------
+    >>> method("features+nr|dtw-i+gpc").name
+    'Features+NR|DTW-I+GPC'
+    >>> method("DTW-I+GPC").declared_supervision().value
+    'neighbour-labels'
     """
     signs = set(re.findall(r"[|~>]", name))
     if len(signs) > 1:

@@ -47,6 +47,14 @@ def ranking_metrics(gain: np.ndarray, n_rel: np.ndarray) -> Scores:
 
     ``gain`` [nq, <= 20] is 0/1 at the first ranks (or an expected gain, see :func:`tie_averaged_gain`;
     HR is then not meaningful), ``n_rel`` [nq] is R.
+
+    Examples
+    --------
+    One query with two relevant items, ranked first and third:
+
+    >>> scores = ranking_metrics(np.array([[1.0, 0.0, 1.0, 0.0]]), np.array([2]))
+    >>> scores["precision", 3].round(3).tolist(), scores["ndcg", 10].round(3).tolist()
+    ([0.667], [0.92])
     """
     gain = gain[:, :DEPTH].astype(np.float64)
     dcg = np.cumsum(gain * DISCOUNT[: gain.shape[1]], axis=1)

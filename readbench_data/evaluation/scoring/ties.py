@@ -25,6 +25,11 @@ def rank(scores: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Order of every row by descending score, then ascending key: int32 [nq, N] of corpus positions.
 
     ``scores`` [nq, N] may hold -inf (ranked last) but no NaN: a NaN is a fault of the method, ValueError.
+
+    Examples
+    --------
+    >>> rank(np.array([[0.2, 0.9, 0.9]]), np.array([3, 2, 1])).tolist()
+    [[2, 1, 0]]
     """
     if np.isnan(scores).any():
         raise ValueError(f"{int(np.isnan(scores).sum())} scores are NaN")
