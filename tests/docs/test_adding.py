@@ -73,7 +73,12 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """The copy before anything is added."""
     root = tmp_path_factory.mktemp("adding")
     shutil.copytree(REPO, root / "clone", ignore=LEFT_OUT)
-    return Clone(root / "clone", root / "data")
+    copy = Clone(root / "clone", root / "data")
+    if (added := [copy.folder / path for path in NEW if (copy.folder / path).exists()]) != []:
+        for path in added:  # a repository in which the page has been followed already
+            path.unlink()
+        copy.run("assets.refresh")
+    return copy
 
 
 def test_a_dataset_is_added_as_the_page_describes_and_no_hand_written_file_changes(clone: Clone) -> None:
