@@ -4,9 +4,8 @@
     python -m benchmarks.evaluation_speed dtw_i        only those whose name begins so
     python -m benchmarks.evaluation_speed RELEASE      the whole default suite on a release folder, from nothing
 
-Every line says what was asked (the target of the project) and what was measured, of the least times and of the
-medians; the exit code is 1 if a target is missed by the least times. Results are checked for equality before any time
-is taken.
+Every line states the target of the project and the measured factor, from the least times and from the medians; the exit
+code is 1 if a target is missed by the least times. Results are checked for equality before any time is taken.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def dtw_d() -> Iterator[Case]:
         }
         exact = peers["aeon"]()
         assert np.allclose(dtai(), exact, rtol=1e-8)
-        for dtype, limit, asked in ((np.float32, 1e-5, target), (np.float64, 1e-12, None)):
+        for dtype, limit, goal in ((np.float32, 1e-5, target), (np.float64, 1e-12, None)):
 
             def ours(x: np.ndarray = x, y: np.ndarray = y, dtype: type = dtype) -> np.ndarray:
                 return dtw_dependent(x, y, 25, dtype)
@@ -108,7 +107,7 @@ def dtw_d() -> Iterator[Case]:
             difference = np.max(np.abs(ours() - exact) / exact)
             assert difference < limit, difference
             assert same_first(ours(), exact)
-            yield f"dtw_d C={c} {np.dtype(dtype).name}", asked, {"ours": ours, **peers}, f"diff {difference:.1e}"
+            yield f"dtw_d C={c} {np.dtype(dtype).name}", goal, {"ours": ours, **peers}, f"diff {difference:.1e}"
 
 
 def sbd_i() -> Iterator[Case]:
@@ -267,9 +266,9 @@ def line(case: Case) -> bool:
 
     (least, fastest), (median, _) = ratio(min), ratio(lambda s: float(np.median(s)))
     ok = target is None or least >= target
-    asked = "" if target is None else f"target {target:3.0f}x {'ok' if ok else 'MISSED'}"
+    goal = "" if target is None else f"target {target:3.0f}x {'ok' if ok else 'MISSED'}"
     times = ", ".join(f"{p} {min(s) * (1.0 if p == 'ours' else scale):.4f} s" for p, s in seconds.items())
-    print(f"{name:28} {least:6.1f}x {fastest:12} median {median:6.1f}x  {asked:17} {times}; {note}", flush=True)
+    print(f"{name:28} {least:6.1f}x {fastest:12} median {median:6.1f}x  {goal:17} {times}; {note}", flush=True)
     return ok
 
 

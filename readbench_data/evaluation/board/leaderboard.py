@@ -170,7 +170,25 @@ class Leaderboard:
 
 
 def leaderboard(release: Path, out: Path) -> Leaderboard:
-    """The leaderboard of what is stored under ``out`` for the release folder; nothing is run."""
+    """Return the leaderboard of everything that is stored for a release; nothing is computed.
+
+    Parameters
+    ----------
+    release : Path
+        A release folder.
+    out : Path
+        The folder of results that was given to :func:`~readbench_data.evaluation.run.protocol.evaluate`.
+
+    Examples
+    --------
+    ``release`` is a folder with a dataset ``waves`` of three fault classes, ``out`` an empty folder:
+
+    >>> from readbench_data.evaluation.run.protocol import evaluate
+    >>> _ = evaluate(release, out, ["Random", "ED"], ["waves"])
+    >>> board = leaderboard(release, out)
+    >>> board.macro()["method"].to_list()
+    ['ED', 'Random']
+    """
     opened, store = Release(release), ResultsStore(out)
     found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.has_data}
     others = {name: other for name, other in found.items() if other is not None}

@@ -6,8 +6,10 @@
 The constant factor (k1 + 1) of other texts is left out: it ranks the same. A word repeated in the query counts as
 often as it occurs there (as in bm25s and rank_bm25).
 
-Words are counted in a table, not sorted. Scores are gathered word by word for all queries at once, so that a posting
-is read once: its weight times the counts of that word in every query is added to a row of [documents, queries].
+Why postings and a dense table of scores: every window is both a short document and part of one batch, so all queries
+are scored together. Words are counted in a table, because sorting them would take longer than the scoring. Scores are
+added word by word, so each posting is read once: its weight times the counts of that word in every query goes to one
+row of [documents, queries]. A word that many queries contain is added to the whole row, which is a vector operation.
 """
 
 from __future__ import annotations
@@ -31,7 +33,27 @@ DENSE = 16
 
 
 def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = B) -> np.ndarray:
-    """Scores float64 [nq, n] of int documents [n, L] for int queries [nq, M]; -1 is not a word."""
+    """Return the scores of all documents for all queries.
+
+    Parameters
+    ----------
+    documents : int array [n, L]
+        Words; -1 marks a missing word.
+    queries : int array [nq, M]
+        Words; -1 marks a missing word.
+    k1, b : float
+        Saturation of repeated words and weight of the document's length.
+
+    Returns
+    -------
+    float64 array [nq, n]
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bm25(np.array([[7, 7, 3], [3, 3, 3]]), np.array([[7], [3]])).round(3).tolist()
+    [[0.396, 0.0], [0.073, 0.122]]
+    """
     documents, queries = np.ascontiguousarray(documents), np.ascontiguousarray(queries)
     size = int(max(documents.max(initial=-1), queries.max(initial=-1))) + 1
     if size == 0 or not len(documents) or not len(queries):

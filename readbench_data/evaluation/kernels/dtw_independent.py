@@ -75,15 +75,6 @@ def dtw_independent(
     array([[0., 4.]])
     >>> dtw_independent(query, corpus, radius=0)
     array([[1., 4.]])
-
-    Examples
-    --------
-    A window and the same window one step later, with a band of one step:
-
-    >>> x = np.array([[[0.0], [1.0], [2.0], [2.0]]])
-    >>> y = np.array([[[0.0], [0.0], [1.0], [2.0]]])
-    >>> dtw_independent(x, y, 1, np.float64).tolist(), dtw_independent(x, y, 0, np.float64).tolist()
-    ([[0.0]], [[2.0]])
     """
     check_channels(x, y)
     check_finite(x, y)

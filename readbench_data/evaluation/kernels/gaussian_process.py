@@ -1,8 +1,11 @@
 """Gaussian-process classification by Laplace's approximation (Rasmussen and Williams, algorithms 3.1 and 3.2).
 
 Equal to scikit-learn's GaussianProcessClassifier with a fixed kernel and one query: one class against the rest,
-logistic likelihood, probabilities scaled to sum to one; two classes need a single model. All queries run side by
-side, each small system on one thread.
+logistic likelihood, probabilities scaled to sum to one; two classes need a single model.
+
+Why compiled: every query fits its own small models (100 candidates, a few classes). In Python the calls would take
+longer than the arithmetic. Here all queries run in parallel, each on one thread, because BLAS threads do not help at
+this size. Triangular systems are solved in plain loops that read memory in order.
 """
 
 from __future__ import annotations

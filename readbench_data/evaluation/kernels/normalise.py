@@ -1,4 +1,8 @@
-"""z-normalisation of many series in one pass over memory, without float64 copies of the whole."""
+"""z-normalisation of many series without float64 copies of the whole.
+
+Why compiled: numpy needs a float64 copy for exact sums over float32 values and one pass over memory per operation. Here
+each window is read while it is in the cache, and the sums over channels run side by side.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,10 @@ FLAT = 1e-7
 
 @compiled(nogil=True)
 def z_normalised(values):  # type: ignore[no-untyped-def]
-    """[n, T, C] -> zero mean and unit variance along T, sums in float64, dtype kept; constant series are zero."""
+    """Return ``values`` [n, T, C] with zero mean and unit variance along T.
+
+    Sums are in float64, the dtype is kept, and a constant series becomes zero.
+    """
     n, steps, channels = values.shape
     out = np.empty_like(values)
     mean = np.empty(channels)

@@ -6,8 +6,9 @@ SBD-I takes the mean over channels, each at its own best shift. SBD-D sums the c
 one common shift, with Frobenius norms (kshape, tslearn). A window of zeros is at distance 1 from everything, as in
 kshape; aeon returns NaN there.
 
-All corpus windows are correlated with a query by FFT: their spectra are shared by all queries, and SBD-D needs one
-inverse transform a pair however many channels there are.
+Why FFT and threads, and nothing compiled: the spectrum of a window is computed once and shared by all pairs, so the
+inverse transforms take nearly all the time, and scipy's are as fast as any. SBD-D needs one inverse transform per pair,
+however many channels there are. Pairs are processed in chunks that stay in the cache, one thread per chunk.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The scorers, one family a module."""
+"""The scorers, one module per family."""

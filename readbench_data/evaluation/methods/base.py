@@ -1,4 +1,4 @@
-"""What a method is: a small frozen record of its parameters that can score every pair of query and corpus item."""
+"""What a method is: a frozen record of its parameters that scores every pair of query and corpus item."""
 
 from __future__ import annotations
 
@@ -24,33 +24,51 @@ RANDOM_STATES = (0, 1, 2)
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A scorer. The fields of a subclass are its parameters: one default for all datasets, none tuned.
+    """A scorer. The fields of a subclass are its parameters, with one default for all datasets; none is tuned.
 
-    ``fit`` prepares what is learnt from this level's corpus (or from nothing), ``score`` uses it; the two are
-    timed apart.
+    ``fit`` prepares what is learnt from the corpus of one level (or nothing), ``score`` uses it; the two are timed
+    separately.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class FirstStep(Method):
+    ...     @property
+    ...     def name(self):
+    ...         return "First step"
+    ...
+    ...     def score(self, view, fitted):
+    ...         first, other = (windows.values[:, 0, 0] for windows in (view.queries, view.corpus))
+    ...         return -abs(first[:, None] - other)
+    >>> FirstStep().declared_supervision().value
+    'none'
     """
 
     family: ClassVar[str] = "other"
     supervision: ClassVar[Supervision] = Supervision.NONE
     stochastic: ClassVar[bool] = False
     remote: ClassVar[bool] = False
-    """Asks a server: nothing to compile, so it is not warmed up with questions nobody wants answered."""
+    """Calls a server: there is nothing to compile, so it is not warmed up."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name on the board."""
+        """The method's name on the board."""
 
     def fit(self, view: View) -> Any:
-        """Whatever ``score`` needs from this level's corpus; by default nothing."""
+        """Return whatever ``score`` needs from the corpus of this level; by default nothing."""
         return None
 
     @abstractmethod
     def score(self, view: View, fitted: Any) -> np.ndarray:
-        """float [nq, n]: higher is more relevant, equal is a tie, -inf is last; never NaN."""
+        """Return the scores, float [nq, n].
+
+        Higher is more relevant, equal scores are a tie, -inf is ranked last. Never NaN.
+        """
 
     def parts(self) -> Iterator[Method]:
-        """The method itself and the methods it is built from."""
+        """Yield the method itself and the methods it is built from."""
         yield self
         for field in dataclasses.fields(self):
             values = getattr(self, field.name)
@@ -59,7 +77,7 @@ class Method(ABC):
                     yield from value.parts()
 
     def declared_supervision(self) -> Supervision:
-        """The strongest supervision of any part."""
+        """Return the strongest supervision of any part."""
         return max((p.supervision for p in self.parts()), key=list(Supervision).index)
 
     def is_stochastic(self) -> bool:
@@ -69,7 +87,7 @@ class Method(ABC):
         return any(p.remote for p in self.parts())
 
     def parameters(self) -> JsonObject:
-        """Everything that, with the code, decides the scores; nested methods become nested records."""
+        """Return everything that, with the code, determines the scores; nested methods become nested records."""
 
         def plain(value: Any) -> Any:
             if isinstance(value, Method):
@@ -79,9 +97,9 @@ class Method(ABC):
         return {f.name: plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def code_version(self) -> str:
-        """Hash of the code of all parts, with the rule that turns scores into an order.
+        """Return a hash of the code of all parts and of the rule that turns scores into an order.
 
-        A class written in a script (``__main__``) has no module to look up: its own source counts.
+        A class written in a script (``__main__``) has no module: its own source is hashed instead.
         """
         kinds = {type(part) for part in self.parts()}
         script = sorted(inspect.getsource(k) for k in kinds if k.__module__ == "__main__")
@@ -90,6 +108,6 @@ class Method(ABC):
         return hashlib.sha256("".join([version, *script]).encode()).hexdigest()[:12] if script else version
 
     def key(self) -> str:
-        """A text that is equal for equal parameters and code: names a shared array."""
+        """Return a text that is equal for equal parameters and code; it names a shared array."""
         parameters = json.dumps(self.parameters(), sort_keys=True)
         return f"{type(self).__name__} {parameters} {self.code_version()}"

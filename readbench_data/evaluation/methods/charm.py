@@ -1,6 +1,6 @@
-"""CHARM, the embedder that runs on a server (READ-Bench, A.2.5): its package is a client and holds no weights.
+"""CHARM, the embedder that runs on a server (READ-Bench, A.2.5): its package is a client and contains no weights.
 
-CHARM_BASE_URL and CHARM_API_KEY say where, as the package has it. Needs ``pip install 'readbench-data[embedders]'``.
+CHARM_BASE_URL and CHARM_API_KEY name the server, as in the package. Needs ``pip install 'readbench-data[embedders]'``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ REQUEST_VALUES = 500_000
 
 @dataclass(frozen=True)
 class Charm(FrozenEmbedder):
-    """The client's embedding of a whole window: channel names and raw values go out, the server pools (``aggregate``).
+    """The client's embedding of a window: channel names and raw values are sent, the server pools (``aggregate``).
 
-    Vectors are kept under the description of the model that the server returns, so another model is called again.
+    Vectors are stored under the description of the model that the server returns, so vectors of another model are not
+    mixed with them.
     """
 
     checkpoint: str = "server"
@@ -51,7 +52,7 @@ class Charm(FrozenEmbedder):
         return Vectors(unit(made["queries"]), unit(made["corpus"][view.members]), unit(made["reference"]))
 
     def served(self) -> Any:
-        """What the server says of its model; its address where it says nothing (older servers)."""
+        """Return the server's description of its model, or the server's address (older servers have no description)."""
         client = loaded(self)
         try:
             return client.model_info()
@@ -59,7 +60,10 @@ class Charm(FrozenEmbedder):
             return client.base_url
 
     def windows(self, windows: Windows) -> np.ndarray:
-        """One vector a window, float32 [n, d]; windows of one shape and one list of channels go together."""
+        """Return one vector per window, float32 [n, d].
+
+        Windows with the same shape and the same channels are sent together.
+        """
         client = loaded(self)
         alike: dict[tuple[Any, ...], list[int]] = {}
         for i, (values, names) in enumerate(zip(windows.values, windows.channels, strict=True)):

@@ -21,7 +21,10 @@ BAND = 0.1
 
 @dataclass(frozen=True)
 class _Pairwise(Method):
-    """Distances between pairs of windows, negated; ``precision`` is "float32" or "float64"."""
+    """Negated distances between pairs of windows.
+
+    ``precision`` is "float32" or "float64".
+    """
 
     precision: str = "float32"
     family: ClassVar[str] = "distance"
@@ -31,7 +34,7 @@ class _Pairwise(Method):
 
     @abstractmethod
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
-        """float64 [nq, n], over all channels of the task."""
+        """Return the distances over all channels of the task, float64 [nq, n]."""
 
     @property
     def dtype(self) -> type:
@@ -40,10 +43,10 @@ class _Pairwise(Method):
 
 @dataclass(frozen=True)
 class DTWI(_Pairwise):
-    """DTW channel by channel, squared costs summed over the channels and divided by their number.
+    """DTW channel by channel: the squared costs are summed over the channels and divided by their number.
 
-    Values are standardised by channel over the corpus, as for ED. The costs are not rooted before they are
-    summed (aeon's convention): the sum of roots would rank differently.
+    Values are standardised by channel over the corpus, as for ED. No root is taken before the sum (aeon's convention):
+    the sum of roots would rank differently.
     """
 
     band: float = BAND
@@ -59,7 +62,7 @@ class DTWI(_Pairwise):
 
 @dataclass(frozen=True)
 class DTWD(_Pairwise):
-    """DTW along one path for all channels, squared cost divided by their number."""
+    """DTW along one path for all channels: squared cost divided by the number of channels."""
 
     band: float = BAND
 
@@ -69,14 +72,14 @@ class DTWD(_Pairwise):
 
     def distances(self, queries: Aligned, corpus: Aligned) -> np.ndarray:
         radius = int(self.band * queries.values.shape[1])
-        one = queries.values.shape[2] == 1  # one channel is DTW-I: its costs never leave the registers
+        one = queries.values.shape[2] == 1  # with one channel this is DTW-I, which is faster
         distance = dtw_independent if one else dtw_dependent
         return distance(queries.values, corpus.values, radius, self.dtype) / _channels(queries)
 
 
 @dataclass(frozen=True)
 class SBDI(_Pairwise):
-    """Mean over the channels of the shape-based distance; every window z-normalised by channel."""
+    """Mean over the channels of the shape-based distance; every window is z-normalised by channel."""
 
     @property
     def name(self) -> str:
@@ -89,7 +92,7 @@ class SBDI(_Pairwise):
 
 @dataclass(frozen=True)
 class SBDD(_Pairwise):
-    """Shape-based distance at one common shift; every window z-normalised by channel."""
+    """Shape-based distance at one common shift; every window is z-normalised by channel."""
 
     @property
     def name(self) -> str:

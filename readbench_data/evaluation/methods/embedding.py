@@ -1,4 +1,4 @@
-"""Embedders turn a window into a vector; windows are compared by cosine. Normal-Residual looks past the normal part."""
+"""Embedders turn a window into a vector and compare by cosine. Normal-Residual removes the normal part first."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from readbench_data.evaluation.task.task import View
 
 @dataclass(frozen=True)
 class Vectors:
-    """Unit vectors float64 of the queries [nq, d], this level's corpus [n, d] and the normal reference [r, d]."""
+    """Unit vectors, float64: queries [nq, d], the corpus of this level [n, d] and the normal reference [r, d]."""
 
     queries: np.ndarray
     corpus: np.ndarray
     reference: np.ndarray
 
     def cosine(self) -> np.ndarray:
-        """[nq, n]; a zero vector is at cosine 0 from everything."""
+        """Return the cosines of queries and corpus, [nq, n]; a zero vector has cosine 0 with everything."""
         return np.asarray(self.queries @ self.corpus.T)
 
     def gram(self) -> np.ndarray:
-        """Cosines among the corpus, [n, n]."""
+        """Return the cosines among the corpus, [n, n]."""
         return np.asarray(self.corpus @ self.corpus.T)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows divided by their Euclidean norm; a row of (nearly) zero stays zero."""
+    """Return the rows of ``vectors`` [n, d] divided by their Euclidean norm; a row of (nearly) zero stays zero."""
     norm = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.divide(vectors, norm, out=np.zeros(vectors.shape), where=norm > 1e-12)
 
 
 @dataclass(frozen=True)
 class Embedder(Method):
-    """A scorer by cosine of unit vectors; rerankers use the same vectors."""
+    """Scores by cosine of unit vectors; rerankers use the same vectors."""
 
     family: ClassVar[str] = "embedding"
 
     def vectors(self, view: View) -> Vectors:
-        """The unit vectors at this level; anything learnt for them is learnt from this level's corpus."""
+        """Return the unit vectors at this level; anything learnt for them is learnt from the corpus of this level."""
         state = view.seed if self.is_stochastic() else None
         return view.at_level(f"{self.key()} {state}", lambda: self.embed(view))
 
@@ -52,7 +52,7 @@ class Embedder(Method):
         """Compute the unit vectors of queries and corpus."""
 
     def gram(self, view: View) -> np.ndarray:
-        """Cosines among this level's corpus, [n, n]; not to be changed."""
+        """Return the cosines among the corpus of this level, [n, n]. Do not change the array."""
         state = view.seed if self.is_stochastic() else None
         return view.at_level(f"gram {self.key()} {state}", lambda: self.vectors(view).gram())
 
@@ -65,11 +65,12 @@ class Embedder(Method):
 
 @dataclass(frozen=True)
 class NormalResidual(Embedder):
-    """Normal-Residual (READ-Bench, A.2.3): what of a window is not explained by normal operation near it.
+    """Normal-Residual (READ-Bench, A.2.3): the part of a window that normal operation near it does not explain.
 
     From each unit vector the mean of its ``k`` most similar unit vectors of the normal reference is subtracted;
-    residuals are scaled to unit length and compared by cosine. Fewer than ``k`` normals: all of them; none: the
-    plain cosine; a residual of zero: cosine 0. The order of the normalisations is our reading of the paper.
+    residuals are scaled to unit length and compared by cosine. With fewer than ``k`` normals all are used; with none
+    this is the plain cosine; a residual of zero has cosine 0. The order of the normalisations is our reading of the
+    paper.
     """
 
     embedder: Embedder
@@ -86,7 +87,7 @@ class NormalResidual(Embedder):
 
 
 def residual(vectors: np.ndarray, normals: np.ndarray, k: int) -> np.ndarray:
-    """Unit residuals [n, d] of unit ``vectors`` [n, d] against unit ``normals`` [r, d]."""
+    """Return the unit residuals [n, d] of unit ``vectors`` [n, d] against unit ``normals`` [r, d]."""
     if not len(normals):
         return vectors
     k = min(k, len(normals))

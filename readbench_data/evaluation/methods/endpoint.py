@@ -1,9 +1,9 @@
-"""A language model behind an HTTP endpoint that speaks OpenAI's or Anthropic's format, given by the user.
+"""A language model behind an HTTP endpoint in OpenAI's or Anthropic's format, provided by the user.
 
 READBENCH_LLM_URL     https://host/v1            (…/chat/completions or …/messages is added)
-READBENCH_LLM_MODEL   the model's name there
+READBENCH_LLM_MODEL   the model's name at that endpoint
 READBENCH_LLM_STYLE   openai (default) or anthropic
-READBENCH_LLM_KEY     sent as the style wants it; may be empty for a local server
+READBENCH_LLM_KEY     the API key; may be empty for a local server
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_ANSWER = 1024
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to ask. ``pause_s``: wait before the second try, doubled before the third."""
+    """Address and format of a language model. ``pause_s``: wait before the second attempt, doubled before the third."""
 
     url: str
     model: str
@@ -39,7 +39,13 @@ class Endpoint:
 
     @classmethod
     def from_environment(cls) -> Endpoint:
-        """ReadbenchError that names what is not set."""
+        """Return the endpoint that the environment describes.
+
+        Raises
+        ------
+        ReadbenchError
+            A variable is not set; the message names it.
+        """
         found = {k: os.environ.get(f"READBENCH_LLM_{k}", "") for k in ("URL", "MODEL", "STYLE", "KEY")}
         if not found["URL"] or not found["MODEL"]:
             raise ReadbenchError("needs a language model: set READBENCH_LLM_URL and READBENCH_LLM_MODEL")
@@ -49,7 +55,13 @@ class Endpoint:
         return cls(found["URL"].rstrip("/"), found["MODEL"], style, found["KEY"])
 
     def ask(self, prompt: str) -> str:
-        """The text of the reply, at temperature 0. A busy server is asked three times; ReadbenchError then."""
+        """Return the text of the reply, at temperature 0. A busy server gets three attempts.
+
+        Raises
+        ------
+        ReadbenchError
+            The server did not answer.
+        """
         place = "/chat/completions" if self.style == "openai" else "/messages"
         body = {
             "model": self.model,

@@ -17,8 +17,8 @@ from readbench_data.evaluation.task.windows import Aligned
 class Euclidean(Method):
     """Root of the mean over channels of the squared differences summed over time, in float64.
 
-    Channels are standardised over the corpus (``Task.scale``). Windows of other lengths are interpolated to
-    the task's length. This is the Euclidean distance divided by sqrt(C); a channel that a window lacks is zero.
+    Channels are standardised over the corpus (``Task.scale``). Windows of other lengths are interpolated to the length
+    of the task. This is the Euclidean distance divided by sqrt(C); a channel that a window lacks is zero.
     """
 
     family: ClassVar[str] = "distance"
@@ -32,10 +32,10 @@ class Euclidean(Method):
 
 
 def euclidean(queries: Aligned, corpus: Aligned) -> np.ndarray:
-    """Distances float64 [nq, n].
+    """Return the distances of every query and corpus window, float64 [nq, n].
 
-    Differences are summed as they are (not through norms and a product), so equal windows are at distance 0
-    and equal pairs have equal bits, whatever their position in the corpus.
+    Differences are squared as they are (not through norms and a product), so equal windows are at distance 0 and equal
+    pairs have equal bits, whatever their position in the corpus.
     """
     out = np.empty((len(queries), len(corpus)))
     _euclidean(by_channel(queries), by_channel(corpus), out)
@@ -43,7 +43,7 @@ def euclidean(queries: Aligned, corpus: Aligned) -> np.ndarray:
 
 
 def by_channel(windows: Aligned) -> np.ndarray:
-    """Values as float32 [n, C, T], contiguous."""
+    """Return the values as float32 [n, C, T], contiguous."""
     return np.ascontiguousarray(windows.values.transpose(0, 2, 1))
 
 

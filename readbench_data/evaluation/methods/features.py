@@ -1,4 +1,4 @@
-"""A classical embedder that needs no weights: summary features of every channel, side by side."""
+"""A classical embedder that needs no weights: summary features of every channel, concatenated."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ CHUNK_VALUES = 1 << 17
 class Features(Embedder):
     """Level, spread, shape, change, memory and spectrum of every channel (all ours): about 30 numbers per channel.
 
-    Channels are standardised over the corpus before, and each feature after, at every level and never with a
-    query; features beyond ``clip`` deviations are cut, so that one outlier does not turn the vector. Channels are
-    kept apart, not averaged: which sensor deviates is part of the fault. A channel that a window lacks is zero.
+    Channels are standardised over the corpus first, and then each feature, again at every level and never with a query.
+    Features beyond ``clip`` deviations are clipped, so that one outlier does not dominate the vector. Channels are
+    concatenated, not averaged: which sensor deviates is part of the fault. A channel that a window lacks is zero.
     """
 
     clip: float = 5.0
@@ -59,7 +59,7 @@ class Features(Embedder):
 
 
 def channel_features(windows: Aligned) -> np.ndarray:
-    """Features of every window and channel: float32 [n, C, F]."""
+    """Return the features of every window and channel: float32 [n, C, F]."""
     n, t, c = windows.values.shape
     step = max(1, CHUNK_VALUES // max(1, t * c))
     with ThreadPoolExecutor(numba.get_num_threads()) as pool:
@@ -99,7 +99,7 @@ def _features(values: np.ndarray) -> np.ndarray:
 
 
 def _octaves(n: int) -> list[tuple[int, int]]:
-    """Halving bands of n frequencies, from the highest down; the last takes what is left."""
+    """Return bands of n frequencies, from the highest down, each half as wide; the last takes the rest."""
     bands: list[tuple[int, int]] = []
     hi = n
     while hi > 0 and len(bands) < BANDS - 1:

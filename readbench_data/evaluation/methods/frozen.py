@@ -1,11 +1,10 @@
-"""Frozen foundation models as embedders (READ-Bench, A.2.5): weights as published, nothing trained.
+"""Frozen foundation models as embedders (READ-Bench, A.2.5): published weights, no training.
 
-Every channel of a window is embedded on its own, tokens are averaged over time and vectors over the channels that a
-window has; windows are compared by cosine. Models scale a series by itself, so corpus-wide standardisation
-changes nothing. Vectors are computed once and kept, keyed by checkpoint, preprocessing, code and data. Weights come
-from the Hugging Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; a missing requirement is
-a failed row.
-READBENCH_DEVICE names torch's device (``cpu`` by default, ``cuda:0``, ``mps``).
+Every channel of a window is embedded separately, tokens are averaged over time and vectors over the channels that a
+window has; windows are compared by cosine. The models scale each series themselves, so corpus-wide standardisation
+changes nothing. Vectors are computed once and stored, keyed by checkpoint, preprocessing, code and data. Weights are
+downloaded from the Hugging Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; a missing
+requirement gives a failed row. READBENCH_DEVICE names torch's device (``cpu`` by default, ``cuda:0``, ``mps``).
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BATCH = 256
 
 
 def torch_device() -> str:
-    """Where torch runs, as the person says; a device of another kind gives vectors of its own, kept apart."""
+    """Return the device that the user chose for torch. Vectors of different kinds of device are stored separately."""
     return os.environ.get("READBENCH_DEVICE") or "cpu"
 
 
@@ -41,15 +40,15 @@ class FrozenEmbedder(Embedder):
 
     @abstractmethod
     def load(self) -> Any:
-        """The model, read from the checkpoint."""
+        """Load the model from the checkpoint."""
 
 
 class SeriesEmbedder(FrozenEmbedder):
-    """An encoder that sees one channel at a time; a window is the mean over its channels."""
+    """An encoder that sees one channel at a time; the vector of a window is the mean over its channels."""
 
     @abstractmethod
     def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
-        """One vector a series: float [m, T] to float [m, d]."""
+        """Return one vector per series: float [m, T] to float [m, d]."""
 
     def embed(self, view: View) -> Vectors:
         task = view.task
@@ -59,7 +58,7 @@ class SeriesEmbedder(FrozenEmbedder):
         return Vectors(unit(queries), unit(corpus[view.members]), unit(reference))
 
     def pooled(self, windows: Aligned) -> np.ndarray:
-        """Mean over the channels that are there of the vectors of their series: float32 [n, d]."""
+        """Return the mean, over the channels of each window, of the vectors of their series: float32 [n, d]."""
         model = loaded(self)
         at, channel = np.nonzero(windows.present)
         vectors = []
@@ -77,7 +76,7 @@ class SeriesEmbedder(FrozenEmbedder):
 
 @cache
 def loaded(embedder: FrozenEmbedder) -> Any:
-    """Its model, read once a process."""
+    """Return the embedder's model, loaded once per process."""
     return embedder.load()
 
 
@@ -101,7 +100,7 @@ class Chronos2(SeriesEmbedder):
 
 @dataclass(frozen=True)
 class MantisV2(SeriesEmbedder):
-    """MantisV2: series interpolated to ``length`` steps; third layer, class and mean tokens (its README's advice)."""
+    """MantisV2: series interpolated to ``length`` steps; third layer, class and mean tokens (as its README advises)."""
 
     checkpoint: str = "paris-noah/MantisV2"
     length: int = 512
@@ -129,8 +128,10 @@ class MantisV2(SeriesEmbedder):
 
 @dataclass(frozen=True)
 class TiRex(SeriesEmbedder):
-    """TiRex: per layer the mean of the window's patches scaled to unit length, layers side by side (as its own
-    embedding does, but pooled over channels by us). Licence: NXAI Community, with a revenue clause."""
+    """TiRex: per layer the mean of the window's patches scaled to unit length, layers concatenated.
+
+    This is its own embedding, but pooled over channels by us. Licence: NXAI Community, with a revenue clause.
+    """
 
     checkpoint: str = "NX-AI/TiRex"
 
@@ -152,8 +153,10 @@ class TiRex(SeriesEmbedder):
 
 @dataclass(frozen=True)
 class Fracast(SeriesEmbedder):
-    """Fracast-0, a small forecaster whose weights are inside its package: exercises this path where the Hub cannot be
-    reached; not a method of READ-Bench."""
+    """Fracast-0, a small forecaster with its weights inside its package.
+
+    It exercises this path where the Hub cannot be reached; it is not a method of READ-Bench.
+    """
 
     checkpoint: str = "bundled"
 

@@ -1,4 +1,4 @@
-"""Two or more scorers made one: by reciprocal ranks, by weighted scores, or one after the other."""
+"""Combines two or more scorers: by reciprocal ranks, by weighted scores, or one after the other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ from readbench_data.evaluation.task.task import View
 
 
 def ranks_of(ranking: np.ndarray) -> np.ndarray:
-    """The rank, from 1, of every item: [nq, n] from an order [nq, n]."""
+    """Return the rank, from 1, of every item.
+
+    Examples
+    --------
+    >>> ranks_of(np.array([[2, 0, 1]])).tolist()
+    [[2, 3, 1]]
+    """
     ranks = np.empty(ranking.shape, np.int64)
     np.put_along_axis(ranks, ranking.astype(np.int64), np.arange(1, ranking.shape[1] + 1)[None], axis=1)
     return ranks
 
 
 def scores_of(ranking: np.ndarray) -> np.ndarray:
-    """Scores that give exactly this order: n for the first item, 1 for the last."""
+    """Return scores [nq, n] that give exactly this order: n for the first item, 1 for the last."""
     return (ranking.shape[1] + 1 - ranks_of(ranking)).astype(np.float64)
 
 
 def min_max(scores: np.ndarray) -> np.ndarray:
-    """Every row scaled to [0, 1] by its finite values; a constant row and -inf count 0 (as in ranx)."""
+    """Return every row scaled to [0, 1] by its finite values; a constant row and -inf become 0 (as in ranx)."""
     finite = np.isfinite(scores)
     low = np.where(finite, scores, np.inf).min(axis=1, keepdims=True)
     high = np.where(finite, scores, -np.inf).max(axis=1, keepdims=True)
@@ -49,7 +55,7 @@ class _Fusion(Method):
 
 @dataclass(frozen=True)
 class ReciprocalRank(_Fusion):
-    """RRF (Cormack et al.): sum over branches of 1 / (k + rank), ranks from 1 within this level's corpus.
+    """RRF (Cormack et al.): the sum over branches of 1 / (k + rank), ranks from 1 within the corpus of this level.
 
     k = 60 is the usual constant; READ-Bench's is not published. An item that a branch does not return would add 0.
     """
@@ -65,7 +71,7 @@ class ReciprocalRank(_Fusion):
 
 @dataclass(frozen=True)
 class WeightedSum(_Fusion):
-    """Scores of each branch scaled to [0, 1] per query, then summed with equal weights (ours) or ``weights``."""
+    """Scores of each branch are scaled to [0, 1] per query and summed with equal weights (ours) or ``weights``."""
 
     weights: tuple[float, ...] = ()
     sign: ClassVar[str] = "~"
@@ -78,7 +84,7 @@ class WeightedSum(_Fusion):
 
 @dataclass(frozen=True)
 class Cascade(_Fusion):
-    """The first ``first`` items of one branch reordered by the next branch, the rest as they were (100: ours)."""
+    """The first ``first`` items of one branch are reordered by the next branch, the rest stays (100: ours)."""
 
     first: int = 100
     sign: ClassVar[str] = ">"

@@ -1,9 +1,9 @@
-"""Language models as rerankers of the first twenty, and as a direct classifier (READ-Bench, A.2.9 and A.6).
+"""Language models as rerankers of the first twenty items, and as a direct classifier (READ-Bench, A.2.9 and A.6).
 
-Four protocols: two ask about one pair at a time (same fault, yes or no; how similar, 0 to 100), two ask for a complete
-order (of the series, of the series without their seasonal part). Candidate labels are in the prompt as metadata, the
-query's label never. The wording is ours: the paper's prompts are not printed. A reply that cannot be read keeps the
-order of the base, so a silent model neither gains nor loses.
+There are four protocols. Two ask about one pair at a time (same fault, yes or no; how similar, 0 to 100), two ask for a
+complete order (of the series, of the series without their seasonal part). The prompt contains the labels of candidates
+as metadata, never the label of the query. The wording is ours, because the paper does not print its prompts. If a reply
+cannot be read, the order of the base stays, so a model that does not answer neither gains nor loses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHANNELS = 12
 
 
 def deseasonalised(series: np.ndarray) -> np.ndarray:
-    """Series [T] without its straight trend and its strongest periodic component."""
+    """Return the series [T] without its linear trend and its strongest periodic component."""
     t = np.arange(len(series))
     level = series - np.polyval(np.polyfit(t, series, 1), t) if len(series) > 2 else series - series.mean()
     spectrum = np.fft.rfft(level)
@@ -39,7 +39,7 @@ def deseasonalised(series: np.ndarray) -> np.ndarray:
 
 
 def described(values: np.ndarray, columns: np.ndarray, names: tuple[str, ...], residual: bool) -> str:
-    """Channels of a window [T, C] as lines of numbers, each the mean of a stretch."""
+    """Return the channels of a window [T, C] as lines of numbers, each the mean of a stretch."""
     lines = []
     for c in columns:
         series = deseasonalised(values[:, c]) if residual else values[:, c]
@@ -49,14 +49,14 @@ def described(values: np.ndarray, columns: np.ndarray, names: tuple[str, ...], r
 
 
 def telling_channels(values: np.ndarray, present: np.ndarray) -> np.ndarray:
-    """The present channels in which the window lies furthest from the corpus mean, most first."""
+    """Return the present channels in which the window differs most from the corpus mean, most first."""
     weight = np.where(present, (values.astype(np.float64) ** 2).mean(axis=0), -1.0)
     return np.argsort(-weight, kind="stable")[: min(CHANNELS, int(present.sum()))]
 
 
 @dataclass(frozen=True)
 class _Language(Reranker):
-    """``candidates`` is 20, as in the paper; the base's own vectors are not needed."""
+    """Reorders the first ``candidates`` items (20, as in the paper); the base's own vectors are not needed."""
 
     candidates: int = 20
     residual: ClassVar[bool] = False
@@ -78,7 +78,7 @@ class _Language(Reranker):
 
     @abstractmethod
     def judge(self, endpoint: Endpoint, query: str, shown: list[str], labels: list[str]) -> np.ndarray:
-        """A value for each candidate, higher is better."""
+        """Return a value for each candidate; higher is better."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class _Pointwise(_Language):
 
 @dataclass(frozen=True)
 class PairYesNo(_Pointwise):
-    """Question answering on one pair: is it the same fault?"""
+    """A question about one pair: is it the same fault?"""
 
     code: ClassVar[str] = "LLM-YesNo"
     question: ClassVar[str] = "Is the window a case of the same fault as the past case? Answer yes or no."
@@ -123,7 +123,7 @@ class PairScore(_Pointwise):
 
 @dataclass(frozen=True)
 class WholeOrder(_Language):
-    """One prompt a query that asks for the complete order of the candidates."""
+    """One prompt per query that asks for the complete order of the candidates."""
 
     code: ClassVar[str] = "LLM-Order"
 
@@ -148,14 +148,14 @@ class WholeOrder(_Language):
 
 @dataclass(frozen=True)
 class WholeOrderResidual(WholeOrder):
-    """The same, on residuals: trend and strongest season removed from every series."""
+    """The same on residuals: linear trend and strongest season are removed from every series."""
 
     code: ClassVar[str] = "LLM-OrderTSAD"
     residual: ClassVar[bool] = True
 
 
 def read_order(reply: str, n: int) -> list[int]:
-    """Positions named in the last JSON list of a reply, each once and in range; what is not named is left out."""
+    """Return the positions in the last JSON list of a reply, each once and in range; the others are left out."""
     for text in reversed(re.findall(r"\[[^\[\]]*\]", reply)):
         try:
             named = json.loads(text)
@@ -168,8 +168,10 @@ def read_order(reply: str, n: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Direct(Method):
-    """Classification without retrieval: one labelled example of each fault class (the first by tie hash) and the
-    question which class the window is; items of that class come first."""
+    """Classification without retrieval: a prompt with one example per fault class asks for the class of the window.
+
+    The examples are the first of each class by tie hash; items of the predicted class come first.
+    """
 
     family: ClassVar[str] = "language"
     supervision: ClassVar[Supervision] = Supervision.NEIGHBOUR_LABELS

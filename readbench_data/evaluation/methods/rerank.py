@@ -63,7 +63,10 @@ class Reranker(Method):
 
     @abstractmethod
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
-        """A score [nq, m] for each query's candidates, whose positions are ``items`` [nq, m], best first."""
+        """Return the scores of each query's candidates, float [nq, m].
+
+        ``items`` int [nq, m] are their positions in the corpus, best first.
+        """
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,10 @@ class Purity(Reranker):
 
 @dataclass(frozen=True)
 class QPurity(Reranker):
-    """Purity conditioned on the query: the neighbours are taken from the query's own candidates, and the share is
-    weighted by how near (cosine, from 0 to 1) each neighbour is to the query."""
+    """Purity conditioned on the query: neighbours come from the query's own candidates.
+
+    The share is weighted by the cosine (0 to 1) of each neighbour and the query.
+    """
 
     k: int = 10
     code: ClassVar[str] = "QPurity"
@@ -157,8 +162,10 @@ class QPurity(Reranker):
 
 @dataclass(frozen=True)
 class PRF(Reranker):
-    """Pseudo-relevance feedback (Rocchio): the query's vector plus ``beta`` times the mean vector of the first
-    ``feedback`` items, compared by cosine. Reads no label."""
+    """Pseudo-relevance feedback (Rocchio), without labels.
+
+    The query's vector plus ``beta`` times the mean vector of the first ``feedback`` items is compared by cosine.
+    """
 
     feedback: int = 10
     beta: float = 0.75

@@ -1,11 +1,11 @@
-"""Supervised references: a classifier trained on the labelled corpus; a ceiling for retrieval, not a retriever.
+"""Supervised references: a classifier trained on the labelled corpus; an upper bound for retrieval, not a retriever.
 
-An item scores the query's probability of the item's class (READ-Bench, A.2.6). Both classifiers end in a ridge
-classifier, whose ``predict_proba`` in aeon is one-hot: items would tie in two blocks and the tie rule would decide.
-Ours are the softmax of its decision scores. Trained again at every level and for every random state. Normal is one of
-the classes, as for the rerankers: an item scores the mass of its own class and nothing is put last by decree. The
-variants ``RDST-faults`` and ``MR-Hydra-faults`` (ours) are trained without Normal windows and rank them last.
-Needs ``pip install 'readbench-data[supervised]'``.
+An item scores the query's predicted probability of the item's class (READ-Bench, A.2.6). Both classifiers end in a
+ridge classifier whose ``predict_proba`` in aeon is one-hot: items would tie in two blocks and the tie rule would
+decide. Ours is the softmax of its decision scores. Training is repeated at every level and for every random state.
+Normal is one of the classes, as for the rerankers: an item scores the probability of its own class and nothing is put
+last by decree. The variants ``RDST-faults`` and ``MR-Hydra-faults`` (ours) are trained without Normal windows and rank
+them last. Needs ``pip install 'readbench-data[supervised]'``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from readbench_data.evaluation.task.task import View
 
 
 def needed(module: str, extra: str) -> Any:
-    """The module, or a ReadbenchError that names the extra to install."""
+    """Return the imported module, or raise a ReadbenchError that names the extra to install."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -36,7 +36,7 @@ def needed(module: str, extra: str) -> Any:
 
 @dataclass(frozen=True)
 class Classifier(Method):
-    """A classifier fitted on this level's corpus, its decision scores made a mass by softmax."""
+    """A classifier fitted on the corpus of this level; softmax turns its decision scores into probabilities."""
 
     faults_first: bool = False
 
@@ -46,11 +46,11 @@ class Classifier(Method):
 
     @abstractmethod
     def classifier(self, seed: int) -> Any:
-        """Unfitted; ``fit(x, y)`` takes windows float64 [n, C, T] and classes [n]."""
+        """Return the unfitted classifier; ``fit(x, y)`` takes windows float64 [n, C, T] and classes [n]."""
 
     @abstractmethod
     def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
-        """Decision scores of windows [n, C, T] for ``fitted.classes_``: [n, classes], or [n] for two classes."""
+        """Return the decision scores of windows [n, C, T]: [n, classes] as ``fitted.classes_``, or [n] for two."""
 
     def fit(self, view: View) -> Any:
         labels = view.corpus_labels
@@ -74,7 +74,7 @@ def _by_channel(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class RDST(Classifier):
-    """Random dilated shapelets and a ridge classifier (Guillaume et al.): aeon's, with its defaults."""
+    """Random dilated shapelets and a ridge classifier (Guillaume et al.): aeon's implementation and defaults."""
 
     max_shapelets: int = 10_000
 
@@ -92,7 +92,7 @@ class RDST(Classifier):
 
 @dataclass(frozen=True)
 class MRHydra(Classifier):
-    """MultiRocket and Hydra features side by side and a ridge classifier (Dempster et al.): aeon's, with its defaults.
+    """MultiRocket and Hydra features and a ridge classifier (Dempster et al.): aeon's implementation and defaults.
 
     aeon fails for windows shorter than 10 steps (its issue 3772); such a dataset becomes a failed row.
     """

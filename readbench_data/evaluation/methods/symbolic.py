@@ -32,11 +32,13 @@ TURN = 16
 
 @dataclass(frozen=True)
 class _Words(Method):
-    """One BM25 index per channel, over the corpus of this level; scores summed over the channels and divided by their
-    number. A channel that a window lacks has no words and adds nothing: a line of zeros would be a word that matches
-    flat stretches of others. Windows are z-normalised by channel. All defaults are ours: the paper prints none.
+    """One BM25 index per channel over the corpus of this level; scores are averaged over the channels.
 
-    ``fraction``: sliding window as a share of the length, made a multiple of the word length.
+    A channel that a window lacks has no words and adds nothing: a line of zeros would be a word that matches flat
+    stretches of other windows. Windows are z-normalised by channel. All defaults are ours, because the paper prints
+    none.
+
+    ``fraction``: length of the sliding window as a share of the window, rounded to a multiple of the word length.
     """
 
     fraction: float = 1 / 8
@@ -69,7 +71,7 @@ class _Words(Method):
             yield np.ix_(asked, held), self.channel(x[asked, :, i], y[held, :, i])
 
     def channel(self, queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
-        """Scores over one channel of the z-normalised windows [nq, T] and [n, T] that have it."""
+        """Return the scores over one channel of the z-normalised windows [nq, T] and [n, T] that have it."""
         if not len(queries) or not len(corpus):
             return np.zeros((len(queries), len(corpus)))
         asked, documents = self.words(queries, corpus)
@@ -77,10 +79,10 @@ class _Words(Method):
 
     @abstractmethod
     def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Codes of one channel's queries [nq, T] and corpus [n, T]; anything learnt is learnt from the corpus."""
+        """Return the codes of one channel's queries [nq, T] and corpus [n, T]; bins are learnt from the corpus only."""
 
     def sizes(self, length: int) -> tuple[int, int]:
-        """Sliding window and word length for windows of ``length`` steps."""
+        """Return the lengths of the sliding window and of a word for windows of ``length`` steps."""
         word = min(self.word, length)
         return word * max(1, round(self.fraction * length / word)), word
 

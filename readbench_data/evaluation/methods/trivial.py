@@ -15,7 +15,7 @@ from readbench_data.evaluation.task.task import View
 
 @dataclass(frozen=True)
 class Random(Method):
-    """Every order is equally likely. Its metrics are the exact expectation, not a draw (ours)."""
+    """Every order is equally likely. Its metrics are the exact expectation, not one random draw (ours)."""
 
     family: ClassVar[str] = "trivial"
 
@@ -24,16 +24,16 @@ class Random(Method):
         return "Random"
 
     def score(self, view: View, fitted: Any) -> np.ndarray:
-        """All equal: the order is the tie hash. Reported numbers come from the expectation instead."""
+        """All equal, so the tie hash decides the order. Reported values come from the expectation instead."""
         return np.zeros((view.n_queries, view.n_corpus))
 
 
 @dataclass(frozen=True)
 class Majority(Method):
-    """Items of the biggest fault class of the corpus first, all others after; both blocks are ties.
+    """Items of the largest fault class of the corpus first, all others after; both blocks are ties.
 
-    Normal is left out when classes are counted (ours): a Normal window is never relevant. Classes of equal
-    size: the first by name.
+    Normal is left out when classes are counted (ours): a Normal window is never relevant. Among classes of equal size
+    the first by name wins.
     """
 
     family: ClassVar[str] = "trivial"

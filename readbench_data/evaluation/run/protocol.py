@@ -1,4 +1,4 @@
-"""The protocol: every method on every dataset at every level, each unit stored as soon as it is there."""
+"""Runs every method on every dataset at every level; each unit is stored as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -36,14 +36,49 @@ def evaluate(
     progress: Progress | None = None,
     alignment: str | None = None,
 ) -> EvaluationResult:
-    """Evaluate methods on a release folder; results are stored under ``out`` and come back as rows.
+    """Evaluate methods on a release, store the results and return them as rows.
 
-    ``alignment``: how channels are compared; None: as the release states for each dataset, and the other way too where
-    both are possible and differ, so that the board can show the difference (rows come back for the stated one only).
+    A result that is already stored for the same data, parameters and code is not computed again. A method that fails on
+    a unit gets a ``failed`` row with its reason and the run continues; a dataset without data gets ``no_data`` rows.
 
-    ``methods`` None: the short list. ``datasets`` None: all of the release. What is stored already, for the
-    same data, parameters and code, is not run again. A method that fails on a unit leaves a ``failed`` row with
-    its reason and the run goes on; a dataset without data leaves ``no_data`` rows. Unknown names: UsageError.
+    Parameters
+    ----------
+    release : Path
+        A release folder.
+    out : Path
+        Folder for the results; created if it does not exist.
+    methods : list of str, optional
+        Names as in :mod:`~readbench_data.evaluation.methods.registry`. None: the short list.
+    datasets : list of str, optional
+        None: all datasets of the release.
+    progress : function, optional
+        Called with one line of text per unit.
+    alignment : {"position", "name"}, optional
+        How channels are compared. None: as the release states for each dataset. Where both alignments are possible and
+        differ, the other one is computed and stored too, so that the board can show the difference; the returned rows
+        are those of the stated one only.
+
+    Returns
+    -------
+    EvaluationResult
+        One row per method, random state, dataset, level, metric and K.
+
+    Raises
+    ------
+    UsageError
+        A method or dataset is unknown, or ``release`` is not a release.
+
+    Examples
+    --------
+    ``release`` is a folder with a dataset ``waves`` of three fault classes, ``out`` an empty folder:
+
+    >>> result = evaluate(release, out, ["Random", "ED"], ["waves"])
+    >>> result.counts()
+    {'ok': 6}
+    >>> rows = result.rows.filter(metric="ndcg", k=10, rho=0)
+    >>> random, ed = (rows.filter(method=name)["value"].item() for name in ("Random", "ED"))
+    >>> ed > random
+    True
     """
     return evaluate_methods(release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress, alignment)
 
@@ -56,7 +91,13 @@ def evaluate_methods(
     progress: Progress | None = None,
     alignment: str | None = None,
 ) -> EvaluationResult:
-    """:func:`evaluate` for method objects, also ones of your own."""
+    """Evaluate method objects, also your own; otherwise the same as :func:`evaluate`.
+
+    Parameters
+    ----------
+    methods : sequence of Method
+        See :class:`~readbench_data.evaluation.methods.base.Method`. Results are stored by name, parameters and code.
+    """
     opened, store = Release(release), ResultsStore(out)
     tell = progress or (lambda line: None)
     chosen = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
@@ -75,7 +116,7 @@ def evaluate_methods(
 
 
 def _aligned(release: Release, info: DatasetInfo, alignment: str | None, tell: Progress) -> DatasetInfo:
-    """The dataset with the requested alignment; with its own where it cannot have the requested one."""
+    """Return the dataset with the requested alignment, or with its own where the requested one is impossible."""
     if alignment in (None, info.alignment) or not info.has_data:
         return info
     if alignment == POSITION and not release.same_channel_count(info.name):
@@ -85,7 +126,7 @@ def _aligned(release: Release, info: DatasetInfo, alignment: str | None, tell: P
 
 
 def _otherwise(release: Release, info: DatasetInfo) -> DatasetInfo | None:
-    """The dataset aligned the other way, where that is possible and differs."""
+    """Return the dataset with the other alignment, or None where that is impossible or makes no difference."""
     other = release.other_alignment(info.name) if info.has_data else None
     return None if other is None else replace(info, alignment=other)
 
@@ -128,7 +169,25 @@ def _done(store: ResultsStore, unit: Unit) -> bool:
 
 
 def run_unit(scorer: Method, task: Task, rho: int, seed: int) -> tuple[UnitFacts, np.ndarray | None, np.ndarray | None]:
-    """Facts, ranking and scores of one unit. An exception of the method becomes status ``failed``."""
+    """Run one method on one task at one level.
+
+    Parameters
+    ----------
+    scorer : Method
+    task : Task
+    rho : int
+        Level of pollution in percent: 0, 10 or 20.
+    seed : int
+        Random state of a stochastic method.
+
+    Returns
+    -------
+    facts : UnitFacts
+        Status, cost and provenance. If the method raises an exception, the status is ``failed``, with the reason.
+    ranking : int32 array [nq, n], or None
+        Positions in the corpus of this level, best first; None if the method failed.
+    scores : float64 array [nq, n], or None
+    """
     view = task.view(rho, seed)
     fit, score = Cost(), Cost()
     status, reason, created = UnitStatus.OK, None, datetime.now(UTC).isoformat()
@@ -172,7 +231,13 @@ def _most(*values: float | None) -> float | None:
 
 
 def checked(scores: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """Scores as float64 of the right shape without NaN or +inf; ValueError says what is wrong."""
+    """Return ``scores`` as float64 [nq, n].
+
+    Raises
+    ------
+    ValueError
+        The shape is not ``shape``, or a score is NaN or +inf.
+    """
     scores = np.asarray(scores, np.float64)
     if scores.shape != shape:
         raise ValueError(f"scores have shape {scores.shape}, expected {shape}")
@@ -183,7 +248,7 @@ def checked(scores: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def environment() -> dict[str, str]:
-    """Versions of what computed a result."""
+    """Return the Python version, the machine's architecture and the versions of the packages that computed a result."""
     packages = ("numpy", "numba", "scipy", "scikit-learn", "readbench-data")
     found = {"python": platform.python_version(), "machine": platform.machine()}
     for package in packages:

@@ -1,4 +1,4 @@
-"""The cache of shared arrays kept to what the releases that are still there use."""
+"""Keeps the cache of shared arrays to what the present releases use."""
 
 from __future__ import annotations
 
@@ -11,11 +11,22 @@ from readbench_data.evaluation.task.release_data import Release
 
 
 def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
-    """Remove from ``out`` the shared arrays (distances, embeddings) no stored result of ``releases`` was made with.
+    """Remove the shared arrays (distances, embeddings) that no stored result of ``releases`` was computed from.
 
-    ``releases``: the folder of every release that is still of interest. So the arrays of a dataset that was built
-    again, and those of an earlier version of a method's code once its new results are stored, do not pile up. Where
-    one of the folders cannot be read nothing is removed. The removed files.
+    This removes the arrays of a dataset that was built again, and those of an earlier version of a method's code once
+    its new results are stored. If any of the folders cannot be read, nothing is removed.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of results.
+    releases : iterable of Path
+        The folder of every release that is still in use.
+
+    Returns
+    -------
+    list of Path
+        The removed files.
     """
     try:
         opened = [Release(folder) for folder in releases]

@@ -78,15 +78,22 @@ FACTS = (
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """``rows``: one row per (method, random state, dataset, rho, metric, k), the mean over queries in ``value``;
-    it is null where ``status`` is not ``ok``. ``harness`` says how a submission was run, null for methods of ours.
-    ``per_query``: one row per query with one column per metric."""
+    """The results of an evaluation as tables.
+
+    Attributes
+    ----------
+    rows : polars.DataFrame
+        One row per (method, random state, dataset, rho, metric, k). ``value`` is the mean over queries, null where
+        ``status`` is not ``ok``. ``harness`` states how a submission was run; it is null for our own methods.
+    per_query : polars.DataFrame
+        One row per query, one column per metric.
+    """
 
     rows: pl.DataFrame
     per_query: pl.DataFrame
 
     def write(self, out: Path) -> None:
-        """``results.parquet`` and ``per_query.parquet`` in ``out``."""
+        """Write ``results.parquet`` and ``per_query.parquet`` to the folder ``out``."""
         out.mkdir(parents=True, exist_ok=True)
         for name, table in (("results", self.rows), ("per_query", self.per_query)):
             temporary = out / f".{name}.parquet.tmp"
@@ -94,15 +101,31 @@ class EvaluationResult:
             temporary.replace(out / f"{name}.parquet")
 
     def counts(self) -> dict[str, int]:
-        """Units by status."""
+        """Return the number of units per status."""
         units = self.rows.unique(["method", "random_state", "dataset", "rho"])
         return {str(s): int(n) for s, n in units.group_by("status").len().iter_rows()}
 
 
 def unit_metrics(record: UnitRecord, labels: TaskLabels) -> tuple[Scores, dict[tuple[str, int], float]]:
-    """Every metric of a stored unit, from its ranking and scores alone: those of each query, and macro-F1.
+    """Compute every metric of a stored unit from its ranking and scores alone.
 
-    A unit that stands for all random orders (Random) has the exact expectation of each.
+    Parameters
+    ----------
+    record : UnitRecord
+        If it stands for all random orders (Random), the exact expectations are returned.
+    labels : TaskLabels
+        Classes of all queries and of the largest corpus.
+
+    Returns
+    -------
+    per_query : dict of (metric, K) to float64 array [nq]
+    f1 : dict of (metric, K) to float
+        Macro-F1, which has no value per query.
+
+    Raises
+    ------
+    ReadbenchError
+        The stored ranking does not have the shape [queries, corpus].
     """
     corpus = labels.corpus_labels[labels.members(record.unit.rho)]
     n_rel = n_relevant(labels.query_labels, corpus)
@@ -128,13 +151,26 @@ def gather(
     paths: set[Path] | None = None,
     alignments: Mapping[str, str] | None = None,
 ) -> EvaluationResult:
-    """Rows of what is stored for this release. ``paths`` limits them to those unit files.
+    """Return the rows of everything that is stored for a release.
 
-    ``alignments``: by dataset, how its channels were compared; by default as the release states. Results of other
-    alignments are left out, so that the two never mix in a mean.
+    Every (method, dataset, level) has rows. Where nothing is stored, the status is ``no_data`` if the dataset has no
+    data, otherwise ``not_run``.
 
-    Every (method, dataset, level) has rows: where nothing is stored because the dataset has no data the status
-    is ``no_data``, where a method was not run it is ``not_run``.
+    Parameters
+    ----------
+    release : Release
+    store : ResultsStore
+    datasets, methods : sequence of str, optional
+        Limit the rows to these. None: all.
+    paths : set of Path, optional
+        Limit the rows to these unit files.
+    alignments : mapping of dataset to alignment, optional
+        How channels were compared; default: as the release states. Results of other alignments are left out, so that
+        the two never mix in a mean.
+
+    Returns
+    -------
+    EvaluationResult
     """
     infos = [release.info(d) for d in (datasets if datasets is not None else release.datasets)]
     records = store.records({i.name: i.data_hash for i in infos if i.has_data})

@@ -1,8 +1,8 @@
 """Stored results: one file per unit; a unit is one method on one dataset at one level with one random state.
 
-A file holds the full ranking (int32 [nq, N] of positions in that level's corpus), the scores (float64 [nq, N])
-and a record of where they come from. Every metric is computed from these, so a new metric needs no new run.
-Failures are stored like results, with their reason, and are tried again by the next run.
+A file contains the full ranking (int32 [nq, N] of positions in the corpus of that level), the scores (float64 [nq, N])
+and a record of their provenance. Every metric is computed from these, so a new metric needs no new run. Failures are
+stored like results, with their reason; the next run tries them again.
 """
 
 from __future__ import annotations
@@ -30,13 +30,16 @@ FORMAT = 2
 """2: units name the alignment of channels, and Normal windows are candidates like any others."""
 
 FRESH_S = 3600.0
-"""Seconds a shared array that no result names is left alone: a run that is going on may be about to name it."""
+"""Seconds for which a shared array that no result names is retained: a current run may be about to name it."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """Who is evaluated on what. ``random_state`` is None for a deterministic method; ``alignment``: how channels were
-    compared (``task.windows.ALIGNMENTS``)."""
+    """Identifies one result: which method, on which data, with which code.
+
+    ``random_state`` is None for a deterministic method. ``alignment`` states how channels were compared
+    (``task.windows.ALIGNMENTS``).
+    """
 
     method: str
     parameters: str
@@ -49,19 +52,19 @@ class Unit:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What makes two results two versions of one: everything but the code. The latest counts."""
+        """Everything but the code: results that agree in it are versions of one result, and the latest counts."""
         return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash, self.alignment)
 
     @property
     def path(self) -> Path:
-        """Place below the store's root: a readable name and a hash of the whole unit."""
+        """The file below the root of the store: a readable name and a hash of the whole unit."""
         digest = hashlib.sha256(json.dumps([FORMAT, asdict(self)], sort_keys=True).encode()).hexdigest()
         slug = re.sub(r"[^A-Za-z0-9.-]+", "_", self.method)
         return Path("units") / self.dataset / f"{slug}-rho{self.rho:02d}-{digest[:16]}.npz"
 
 
 class UnitStatus(StrEnum):
-    """``NO_DATA`` and ``NOT_RUN`` are given to units of which nothing is stored."""
+    """``NO_DATA`` and ``NOT_RUN`` are for units of which nothing is stored."""
 
     OK = "ok"
     FAILED = "failed"
@@ -70,10 +73,10 @@ class UnitStatus(StrEnum):
 
 
 class UnitFacts(Record):
-    """Where a unit's result comes from, and what it cost: seconds, memory in MiB.
+    """Provenance and cost of a unit's result: seconds, memory in MiB.
 
-    ``expectation``: it stands for all random orders; ``harness``: how a submission was run; ``shared``: shared arrays
-    it was made with; ``created``: ISO time.
+    ``expectation``: it stands for all random orders; ``harness``: how a submission was run; ``shared``: the shared
+    arrays it was computed from; ``created``: ISO time.
     """
 
     status: UnitStatus
@@ -119,30 +122,38 @@ class UnitRecord:
         return self.facts.status == UnitStatus.OK
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray]:
-        """The ranking, int32 [nq, N] of positions in this level's corpus, and the scores, float64 [nq, N]."""
+        """Return the ranking, int32 [nq, N] of positions in this level's corpus, and the scores, float64 [nq, N]."""
         with np.load(self.file) as stored:
             return stored["ranking"], stored["scores"]
 
 
 class ResultsStore:
-    """Units below one local folder."""
+    """The stored units below one local folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = Path(root)
 
     @property
     def shared(self) -> Path:
-        """Arrays several units use (``arrays``): a cache, in a folder of each dataset. See :meth:`prune`."""
+        """Folder of the arrays that several units use: a cache, one folder per dataset. See :meth:`prune`."""
         return self.root / "shared"
 
     def find(self, unit: Unit) -> UnitRecord | None:
-        """The stored record of exactly this unit; None if there is none or the file cannot be read."""
+        """Return the stored record of exactly this unit; None if there is none or its file cannot be read."""
         return self._read(self.root / unit.path)
 
     def put(
         self, unit: Unit, facts: UnitFacts, ranking: np.ndarray | None = None, scores: np.ndarray | None = None
     ) -> UnitRecord:
-        """Write a unit at once; without arrays it is a failure or an exact expectation."""
+        """Write a unit in one step; one without arrays is a failure or an exact expectation.
+
+        Parameters
+        ----------
+        unit : Unit
+        facts : UnitFacts
+        ranking : int32 array [nq, N], optional
+        scores : float64 array [nq, N], optional
+        """
         arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
         file = self.root / unit.path
         write_npz(
@@ -153,10 +164,14 @@ class ResultsStore:
         return UnitRecord(unit, facts, file)
 
     def records(self, data_hashes: dict[str, str]) -> list[UnitRecord]:
-        """The latest record of every identity whose data hash is the one given for its dataset.
+        """Return the latest record of every identity, for the given version of each dataset's data.
 
-        A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that
-        two variants never mix under one name; a variant to be shown next to it needs its own name.
+        A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that two
+        variants never mix under one name; a variant to be shown next to it needs its own name.
+
+        Parameters
+        ----------
+        data_hashes : dict of dataset to hash
         """
         latest: dict[tuple[Any, ...], UnitRecord] = {}
         for record in self._all(data_hashes):
@@ -172,11 +187,15 @@ class ResultsStore:
         return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
 
     def prune(self, data_hashes: Iterable[dict[str, str]]) -> list[Path]:
-        """Remove shared arrays that no result of these releases was made with; the removed files.
+        """Remove the shared arrays that no result of the given releases was computed from; return the removed files.
 
-        ``data_hashes``: by dataset, one dict a release that is still there. A file stays if the latest record of any
-        unit of them names it, and so do files younger than :data:`FRESH_S`. Results are never touched, and what
-        is removed by mistake is computed again.
+        Results are never removed, and an array that is removed by mistake is computed again.
+
+        Parameters
+        ----------
+        data_hashes : iterable of dict of dataset to hash
+            One dict per release that is still present. A file stays if the latest record of any of their units names
+            it, or if it is younger than :data:`FRESH_S`.
         """
         named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.shared}
         removed = []

@@ -1,7 +1,7 @@
-"""Compilation before measurement: a method is run once a process on a tiny task that is thrown away.
+"""Compilation before measurement: each method is run once per process on a tiny task whose result is discarded.
 
-numba compiles a kernel at its first call (and keeps the machine code on disk for the next process). That belongs to
-the machine, not to the method, and is not part of its time.
+numba compiles a kernel at its first call (and keeps the machine code on disk for the next process). That time belongs
+to the machine, not to the method, and is not part of its cost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _warm: set[str] = set()
 
 
 def warm_up(scorer: Method) -> None:
-    """Run ``scorer`` on the tiny task, unless this process has done so. What it raises there is not its result."""
+    """Run ``scorer`` on the tiny task, unless this process has already done so. Exceptions there are ignored."""
     key = scorer.key()
     if key not in _warm:
         _warm.add(key)
@@ -30,7 +30,7 @@ def warm_up(scorer: Method) -> None:
 
 
 def tiny_task() -> Task:
-    """Two queries against eleven windows of three classes and Normal; 16 steps, two channels."""
+    """Return a task of two queries and eleven corpus windows of three classes and Normal; 16 steps, two channels."""
     rng = np.random.default_rng(0)
     classes = np.array(["A", "B", "C"] * 3 + [NORMAL] * 2)
     corpus, queries = (_noise(rng, n, prefix) for n, prefix in ((len(classes), "c"), (2, "q")))

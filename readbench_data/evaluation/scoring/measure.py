@@ -1,6 +1,6 @@
 """Time and peak memory of a piece of work, and the threads it may use.
 
-Memory of a GPU is reported only if something was put there: torch's own high-water mark, over all its devices.
+GPU memory is reported only if the work used some: torch's own peak counter, summed over all GPUs.
 """
 
 from __future__ import annotations
@@ -27,10 +27,18 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 @dataclass
 class Cost:
-    """Wall and CPU seconds (all threads of this process) and the rise of resident memory in MiB.
+    """What a piece of work cost.
 
-    ``memory_source``: ``VmHWM`` (the kernel's own high-water mark, exact), ``sampler`` (every 20 ms) or None.
-    ``gpu_memory_mb``: the most torch held on its GPUs at once, weights included; None if the work put nothing there.
+    Attributes
+    ----------
+    wall_s, cpu_s : float
+        Wall time, and CPU time over all threads of this process, in seconds.
+    peak_memory_mb : float, optional
+        How far resident memory rose, in MiB.
+    memory_source : str, optional
+        ``VmHWM``: the kernel's own peak counter, exact. ``sampler``: read every 20 ms. None: not measured.
+    gpu_memory_mb : float, optional
+        Most memory that torch held on its GPUs at once, weights included, in MiB. None: the work used none.
     """
 
     wall_s: float = 0.0
@@ -41,7 +49,7 @@ class Cost:
 
 
 def available_cores() -> int:
-    """Cores this process may run on."""
+    """Return the number of cores this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -49,10 +57,11 @@ def available_cores() -> int:
 
 @contextmanager
 def pinned_threads(threads: int | None = None) -> Iterator[int]:
-    """numba and OpenMP held at ``threads`` (default: the cores there are); yields the number, to be recorded.
+    """Limit numba and OpenMP to ``threads`` (default: all available cores) and yield that number.
 
-    BLAS is held at one: kernels share out their work themselves, the matrix products here are small, and a second BLAS
-    thread doubles their CPU time and makes them wait (up to a hundred times their own time) where a core is busy.
+    BLAS is limited to one thread: kernels distribute their work themselves and the matrix products here are small. A
+    second BLAS thread doubles their CPU time and makes them wait (up to a hundred times their own time) where a core is
+    busy.
     """
     count = min(threads or available_cores(), numba.config.NUMBA_NUM_THREADS)
     before = numba.get_num_threads()
@@ -66,7 +75,15 @@ def pinned_threads(threads: int | None = None) -> Iterator[int]:
 
 @contextmanager
 def measured(memory: bool = True) -> Iterator[Cost]:
-    """Yields a :class:`Cost` that is filled when the block ends, also by an exception."""
+    """Yield a :class:`Cost` that is filled in when the block ends, also if it ends with an exception.
+
+    Examples
+    --------
+    >>> with measured(memory=False) as cost:
+    ...     total = sum(range(1000))
+    >>> cost.wall_s > 0, cost.peak_memory_mb
+    (True, None)
+    """
     cost = Cost()
     gauge = _gauge() if memory else None
     if gauge is not None:
@@ -92,7 +109,7 @@ def _status_bytes(key: str) -> int:
 
 
 class _HighWater:
-    """Exact: the kernel's high-water mark, reset before the work."""
+    """Exact: the kernel's peak counter, reset before the work."""
 
     source = "VmHWM"
 
@@ -105,7 +122,7 @@ class _HighWater:
 
 
 class _Sampler:
-    """Where the mark cannot be reset: resident memory read every 20 ms by a thread."""
+    """For systems where the counter cannot be reset: a thread reads resident memory every 20 ms."""
 
     source = "sampler"
 
@@ -137,7 +154,7 @@ def _gauge() -> _HighWater | _Sampler | None:
 
 
 def _cuda() -> Any:
-    """torch.cuda where some code has imported torch and used a GPU; None otherwise. Imports nothing itself."""
+    """Return torch.cuda if torch is imported and has used a GPU, otherwise None. Imports nothing itself."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     return cuda if cuda is not None and cuda.is_available() and cuda.is_initialized() else None
 

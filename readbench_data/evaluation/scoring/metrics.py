@@ -1,14 +1,14 @@
 """Ranking metrics with binary relevance, and their exact expectation under a random order.
 
-A corpus item is relevant if and only if it carries the query's class and that class is not Normal
-(READ-Bench board). R counts the relevant items of the whole corpus, not of the listed ones.
+A corpus item is relevant if and only if it has the query's class and that class is not Normal (READ-Bench board). R is
+the number of relevant items in the whole corpus, not among the returned ones.
 
     NDCG@K = sum_{i<=min(K,N)} rel_i / log2(i+1)  /  sum_{i<=min(K,R)} 1 / log2(i+1)
     P@K    = hits among the first K / K          (always K, also when R or N is smaller)
     HR@K   = 1 if any of the first K is relevant
 
-A query without a relevant item (R = 0) scores 0 in all of them and stays in the mean, as in trec_eval,
-ranx and scikit-learn; how many there are is reported beside every number.
+A query without a relevant item (R = 0) scores 0 in all of them and is part of the mean, as in trec_eval, ranx and
+scikit-learn; the number of such queries is reported next to every value.
 """
 
 from __future__ import annotations
@@ -30,23 +30,65 @@ Scores = dict[tuple[str, int], np.ndarray]
 
 
 def n_relevant(query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
-    """R of every query, int64 [nq]; 0 for a query that is itself Normal."""
+    """Return R, the number of relevant corpus items of every query; 0 for a query that is itself Normal.
+
+    Parameters
+    ----------
+    query_labels : str array [nq]
+    corpus_labels : str array [N]
+
+    Returns
+    -------
+    int64 array [nq]
+
+    Examples
+    --------
+    >>> n_relevant(np.array(["leak", "Normal"]), np.array(["leak", "Normal", "leak"])).tolist()
+    [2, 0]
+    """
     classes, counts = np.unique(corpus_labels, return_counts=True)
     size = dict(zip(classes.tolist(), counts.tolist(), strict=True))
     return np.array([0 if q == NORMAL else size.get(q, 0) for q in query_labels.tolist()], np.int64)
 
 
 def relevance(ranking: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray) -> np.ndarray:
-    """Whether the items at the first ranks are relevant: bool [nq, min(N, 20)]."""
+    """Return whether the items at the first ranks are relevant.
+
+    Parameters
+    ----------
+    ranking : int array [nq, N]
+        Positions in the corpus, best first.
+    query_labels : str array [nq]
+    corpus_labels : str array [N]
+
+    Returns
+    -------
+    bool array [nq, min(N, 20)]
+
+    Examples
+    --------
+    >>> relevance(np.array([[1, 0]]), np.array(["leak"]), np.array(["leak", "Normal"])).tolist()
+    [[False, True]]
+    """
     top = corpus_labels[ranking[:, :DEPTH]]
     return (top == query_labels[:, None]) & (query_labels != NORMAL)[:, None]
 
 
 def ranking_metrics(gain: np.ndarray, n_rel: np.ndarray) -> Scores:
-    """P, HR and NDCG at every cut-off.
+    """Return P, HR and NDCG of every query at every cut-off.
 
-    ``gain`` [nq, <= 20] is 0/1 at the first ranks (or an expected gain, see :func:`tie_averaged_gain`;
-    HR is then not meaningful), ``n_rel`` [nq] is R.
+    Parameters
+    ----------
+    gain : array [nq, <= 20]
+        0 or 1 at the first ranks, as from :func:`relevance`; or an expected gain, as from :func:`tie_averaged_gain`
+        (then HR has no meaning).
+    n_rel : int array [nq]
+        R, as from :func:`n_relevant`.
+
+    Returns
+    -------
+    dict of (metric, K) to float64 array [nq]
+        Metrics ``ndcg``, ``precision`` and ``hit_rate`` at K = 1, 3, 5, 10, 20.
 
     Examples
     --------
@@ -72,11 +114,28 @@ def ranking_metrics(gain: np.ndarray, n_rel: np.ndarray) -> Scores:
 def tie_averaged_gain(
     ranking: np.ndarray, scores: np.ndarray, query_labels: np.ndarray, corpus_labels: np.ndarray
 ) -> np.ndarray:
-    """Expected gain at the first ranks when items of equal score come in random order: float64 [nq, <= 20].
+    """Return the expected gain at the first ranks when items of equal score are in random order.
 
-    ``scores`` [nq, N], higher is better, ``ranking`` [nq, N] orders them. Every rank of a group of equal scores
-    holds the group's share of relevant items; NDCG of this gain is the mean NDCG over all orders of the ties, as
-    scikit-learn has it.
+    Every rank of a group of equal scores gets the group's share of relevant items. NDCG of this gain is the mean NDCG
+    over all orders of the ties, as in scikit-learn.
+
+    Parameters
+    ----------
+    ranking : int array [nq, N]
+        Positions in the corpus, in the order of ``scores``.
+    scores : float array [nq, N]
+        Higher is better.
+    query_labels : str array [nq]
+    corpus_labels : str array [N]
+
+    Returns
+    -------
+    float64 array [nq, min(N, 20)]
+
+    Examples
+    --------
+    >>> tie_averaged_gain(np.array([[0, 1]]), np.zeros((1, 2)), np.array(["A"]), np.array(["A", "B"])).tolist()
+    [[0.5, 0.5]]
     """
     nq, n = scores.shape
     ranked = np.take_along_axis(scores, ranking.astype(np.int64), axis=1)
@@ -91,10 +150,26 @@ def tie_averaged_gain(
 
 
 def random_expectation(n: int, n_rel: np.ndarray) -> Scores:
-    """Exact expectation of every metric for a uniformly random order of ``n`` items, per query.
+    """Return the exact expectation of every metric for a uniformly random order of ``n`` items, per query.
 
     E[NDCG@K] = (R/N) * sum_{i<=min(K,N)} 1/log2(i+1) / IDCG,   E[P@K] = (R/N) * min(K,N) / K,
     E[HR@K] = 1 - C(N-R, K) / C(N, K).
+
+    Parameters
+    ----------
+    n : int
+        Items in the corpus.
+    n_rel : int array [nq]
+        R of every query.
+
+    Returns
+    -------
+    dict of (metric, K) to float64 array [nq]
+
+    Examples
+    --------
+    >>> random_expectation(10, np.array([2, 5]))["precision", 5].tolist()
+    [0.2, 0.5]
     """
     n_rel = np.asarray(n_rel, np.int64)
     share = n_rel / n
@@ -111,7 +186,23 @@ def random_expectation(n: int, n_rel: np.ndarray) -> Scores:
 
 
 def predict_labels(ranking: np.ndarray, corpus_labels: np.ndarray, k: int) -> np.ndarray:
-    """The label most frequent among the first ``k`` items; equal counts: the one that comes first (ours)."""
+    """Return the most frequent label among the first ``k`` items; among equally frequent ones, the first (ours).
+
+    Parameters
+    ----------
+    ranking : int array [nq, N]
+    corpus_labels : str array [N]
+    k : int
+
+    Returns
+    -------
+    str array [nq]
+
+    Examples
+    --------
+    >>> predict_labels(np.array([[2, 0, 1]]), np.array(["A", "A", "B"]), 3).tolist()
+    ['A']
+    """
     predicted = []
     for top in corpus_labels[ranking[:, :k]]:
         labels, first, counts = np.unique(top, return_index=True, return_counts=True)
@@ -120,11 +211,21 @@ def predict_labels(ranking: np.ndarray, corpus_labels: np.ndarray, k: int) -> np
 
 
 def macro_f1(truth: np.ndarray, predicted: np.ndarray) -> float:
-    """Mean F1 over the classes that queries have; any other prediction, Normal too, is a wrong answer.
+    """Return the mean F1 over the classes of the queries; any other prediction, also Normal, is a wrong answer.
 
-    The predictor behind READ-Bench's macro-F1 is not published: ours are the label of the first item (K = 1)
-    and the majority of the first ten (K = 10). Averaging over the classes of the truth keeps one stray
-    prediction of a class without queries from adding a zero to the mean.
+    How READ-Bench predicts labels for its macro-F1 is not published. Ours are the label of the first item (K = 1) and
+    the majority of the first ten (K = 10). The mean is over the classes in ``truth`` only: otherwise a single
+    prediction of a class without queries would add a zero to the mean.
+
+    Parameters
+    ----------
+    truth : str array [nq]
+    predicted : str array [nq]
+
+    Examples
+    --------
+    >>> round(macro_f1(np.array(["A", "A", "B"]), np.array(["A", "C", "B"])), 3)
+    0.833
     """
     f1 = []
     for label in np.unique(truth):

@@ -1,7 +1,7 @@
 """The critical-difference figure (Demsar 2006), drawn in black.
 
-Rank 1 is at the left. A thick bar joins methods that are not separated. The title gives k, N and Friedman's p; the
-CD bar is above the axis; every mean rank is printed to two decimals.
+Rank 1 is at the left. A thick bar joins methods that are not separated. The title states k, N and Friedman's p; the CD
+bar is above the axis; every mean rank is printed with two decimals.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ BAR_STEP = 9.0
 
 
 def cd_svg(comparison: Comparison, where: str = "") -> Markup:
-    """The figure as an ``<svg>`` element for a page; a sentence instead of it where there is no test.
+    """Return the figure as an ``<svg>`` element for a page, or a sentence where there is no test.
 
-    Its text alternative names the methods in order of mean rank (``where``: for which corpora) and the methods that
-    are not separated.
+    Its text alternative names the methods in order of mean rank (``where``: on which corpora) and the methods that are
+    not separated.
     """
     drawing = draw_cd(comparison)
     if drawing is None:
@@ -33,7 +33,7 @@ def cd_svg(comparison: Comparison, where: str = "") -> Markup:
 
 
 def draw_cd(comparison: Comparison) -> Drawing | None:
-    """The figure; None where there is no test."""
+    """Return the matplotlib figure, or None where there is no test."""
     test, cd = comparison.test, comparison.cd
     if test is None or cd is None:
         return None
@@ -76,7 +76,7 @@ def _axis(drawing: Drawing, x: Scale, k: int) -> None:
 
 
 def _critical_difference(drawing: Drawing, x: Scale, k: int, cd: float) -> None:
-    """A bar as long as the critical difference, at most as long as the axis."""
+    """Draw a bar as long as the critical difference, but not longer than the axis."""
     start, end = x(1), x(1 + min(cd, k - 1))
     drawing.line(start, 38, end, 38, "cd")
     drawing.line(start, 34, start, 42)
@@ -86,7 +86,7 @@ def _critical_difference(drawing: Drawing, x: Scale, k: int, cd: float) -> None:
 
 
 def cd_words(comparison: Comparison, where: str = "") -> str:
-    """What the figure shows, in words, for a comparison with a test."""
+    """Return what the figure shows, in words, for a comparison with a test."""
     assert comparison.test is not None
     order = [int(i) for i in np.argsort(comparison.test.mean_ranks, kind="stable")]
     ranked = ", ".join(f"{comparison.methods[i]} {comparison.test.mean_ranks[i]:.2f}" for i in order)

@@ -1,4 +1,4 @@
-"""Methods compared over datasets: which enter, what the test says, and what may be claimed."""
+"""Compares methods over datasets: which ones enter, the result of the test, and what may be claimed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ ALPHA = 0.05
 class Comparison:
     """A complete block of methods and datasets, and what was left out of it.
 
-    ``scores`` [N, k]. ``test`` is None where there are not two methods and two datasets. When the test does not
-    reject, ``groups`` is one group of all methods: no two ranks can be told apart.
+    ``scores`` is float64 [N datasets, k methods]. ``test`` is None for fewer than two methods or two datasets. When the
+    test does not reject, ``groups`` is one group of all methods: no two can be told apart.
     """
 
     methods: tuple[str, ...]
@@ -44,16 +44,16 @@ class Comparison:
         return cliques(self.test.mean_ranks, self.cd)
 
     def interval(self, method: str) -> Interval | None:
-        """Interval of a method's mean over the datasets."""
+        """Return the interval of a method's mean over the datasets."""
         return mean_interval(self.scores[:, self.methods.index(method)], low=0.0, high=1.0)
 
     def difference(self, one: str, other: str) -> tuple[float, Interval | None]:
-        """Mean of the paired differences ``one`` - ``other``, and its interval."""
+        """Return the mean of the paired differences ``one`` - ``other``, and its interval."""
         d = self.scores[:, self.methods.index(one)] - self.scores[:, self.methods.index(other)]
         return float(d.mean()), mean_interval(d, low=-1.0, high=1.0)
 
     def sentence(self) -> str:
-        """The one claim the data allow, in words."""
+        """Return the one claim that the data allow, as a sentence."""
         if self.test is None:
             return "No test: it needs two methods with values on the same two datasets."
         t = self.test
@@ -68,8 +68,14 @@ class Comparison:
 
 
 def compare(values: dict[str, dict[str, float | None]]) -> Comparison:
-    """Compare ``values[method][dataset]``. Datasets are those on which any method has a value; a method that lacks
-    one of them is left out and listed with what it lacks (complete blocks only)."""
+    """Compare methods over datasets.
+
+    Parameters
+    ----------
+    values : dict of method to dict of dataset to float
+        Datasets are those on which any method has a value. Only complete blocks are compared: a method that lacks one
+        of the datasets is left out and listed with what it lacks.
+    """
     datasets = tuple(dict.fromkeys(d for row in values.values() for d, v in row.items() if v is not None))
     lacking = {m: tuple(d for d in datasets if row.get(d) is None) for m, row in values.items()}
     methods = tuple(m for m, lacks in lacking.items() if not lacks)

@@ -14,7 +14,10 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Friedman:
-    """``chi2`` is corrected for ties, ``f`` is Iman and Davenport's F of it (inf when methods separate perfectly)."""
+    """The result of a test.
+
+    ``chi2`` is corrected for ties; ``f`` is Iman and Davenport's F (inf when methods separate perfectly).
+    """
 
     n_datasets: int
     n_methods: int
@@ -27,17 +30,25 @@ class Friedman:
 
 
 def ranks(scores: np.ndarray) -> np.ndarray:
-    """Mid-ranks of every row, 1 for the highest score: float64 [N, k]."""
+    """Return the mid-ranks of every row, 1 for the highest score: float64 [N, k]."""
     return np.asarray(stats.rankdata(-np.asarray(scores, np.float64), axis=1))
 
 
 def friedman(scores: np.ndarray) -> Friedman:
-    """The test on scores [N, k]; ValueError with fewer than two datasets or methods. All tied: chi2 0, p 1."""
+    """Test scores [N datasets, k methods].
+
+    If all scores are tied, chi2 is 0 and p is 1.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two datasets or methods.
+    """
     return friedman_of_ranks(ranks(scores))
 
 
 def friedman_of_ranks(ranked: np.ndarray) -> Friedman:
-    """The test on ranks [N, k] that are given."""
+    """Test ranks [N, k]."""
     n, k = ranked.shape
     if n < 2 or k < 2:
         raise ValueError(f"Friedman's test needs two datasets and two methods, got {n} and {k}")
@@ -54,17 +65,23 @@ def friedman_of_ranks(ranked: np.ndarray) -> Friedman:
 
 
 def q_alpha(k: int, alpha: float = 0.05) -> float:
-    """Nemenyi's q: the upper quantile of the studentized range over sqrt(2)."""
+    """Return Nemenyi's q for k methods: the upper quantile of the studentised range divided by sqrt(2)."""
     return float(stats.studentized_range.ppf(1.0 - alpha, k, np.inf)) / math.sqrt(2.0)
 
 
 def critical_difference(k: int, n: int, alpha: float = 0.05) -> float:
-    """Mean ranks of ``k`` methods over ``n`` datasets that differ by more are separated."""
+    """Return the difference in mean rank from which two of ``k`` methods over ``n`` datasets are separated.
+
+    Examples
+    --------
+    >>> round(critical_difference(14, 12), 1)
+    5.7
+    """
     return q_alpha(k, alpha) * math.sqrt(k * (k + 1) / (6.0 * n))
 
 
 def nemenyi_p(mean_ranks: np.ndarray, n: int) -> np.ndarray:
-    """p of every pair [k, k], family-wise over all pairs; 1 on the diagonal."""
+    """Return the p-value of every pair, float64 [k, k], family-wise over all pairs; 1 on the diagonal."""
     k = len(mean_ranks)
     distance = np.abs(mean_ranks[:, None] - mean_ranks[None])
     p = np.ones((k, k))
@@ -74,7 +91,10 @@ def nemenyi_p(mean_ranks: np.ndarray, n: int) -> np.ndarray:
 
 
 def cliques(mean_ranks: np.ndarray, cd: float) -> list[list[int]]:
-    """Largest groups, in order of rank, whose ends do not differ by more than ``cd``; single methods left out."""
+    """Return the largest groups, in order of rank, whose first and last member differ by at most ``cd``.
+
+    Groups of one method are left out.
+    """
     order = np.argsort(mean_ranks, kind="stable")
     groups: list[list[int]] = []
     reached = -1

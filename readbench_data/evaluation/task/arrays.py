@@ -1,4 +1,4 @@
-"""What is computed once: arrays in memory for the run and in a folder for the next one, a level's own in memory."""
+"""Arrays that are computed once: shared ones in memory and in a folder, those of one level in memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class CachedArray:
-    """An array and what it had cost to make, in seconds."""
+    """An array and what it cost to compute, in seconds."""
 
     array: np.ndarray
     wall_s: float
@@ -23,7 +23,7 @@ class CachedArray:
 
 
 def write_npz(path: Path, **arrays: Any) -> None:
-    """Write an uncompressed npz so that the final name never holds a half-written file."""
+    """Write an uncompressed npz file; the final name never refers to a half-written file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob(f"{path.name}.*.tmp"):
         left.unlink(missing_ok=True)
@@ -43,7 +43,7 @@ class ArrayCache:
     _held: dict[str, CachedArray] = field(default_factory=dict)
 
     def get(self, key: str, compute: Callable[[], np.ndarray]) -> tuple[CachedArray, bool]:
-        """The array under ``key``, and whether ``compute`` had to make it now."""
+        """Return the array under ``key``, and whether ``compute`` was called for it."""
         if key in self._held:
             return self._held[key], False
         stored = self._stored(key)
@@ -51,7 +51,7 @@ class ArrayCache:
         return self._held[key], stored is None
 
     def release(self) -> None:
-        """Let go of what is in memory; the folder keeps its files."""
+        """Drop what is in memory; files in the folder stay."""
         self._held.clear()
 
     def _path(self, key: str) -> Path | None:
@@ -83,13 +83,13 @@ Costs = dict[str, tuple[float, float]]
 
 @dataclass
 class LevelCache:
-    """Things by key, each with its costs and those of all it was made of; of one level at a time."""
+    """Values by key for one level at a time, each with its own costs and those of everything it was computed from."""
 
     _rho: int | None = None
     _held: dict[str, tuple[Any, Costs]] = field(default_factory=dict)
 
     def at(self, rho: int) -> dict[str, tuple[Any, Costs]]:
-        """What is kept of level ``rho``; asking for another level lets go of it."""
+        """Return the values of level ``rho``; asking for another level drops them."""
         if rho != self._rho:
             self._rho, self._held = rho, {}
         return self._held

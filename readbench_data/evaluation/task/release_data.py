@@ -1,4 +1,4 @@
-"""A release folder as evaluation tasks: queries, nested corpora, labels apart from windows."""
+"""Reads a release folder as evaluation tasks: queries, nested corpora, labels separate from windows."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ CORPUS_FILES = {0: "corpus-anomalies.parquet", 10: "corpus-normals-10.parquet", 
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What the manifest states about one dataset. ``status``: ok, no_data, failed or not_selected; ``alignment``: how
-    its channels are compared, ``name`` where the manifest does not state it (older and foreign releases)."""
+    """What the manifest states about one dataset.
+
+    ``status``: ok, no_data, failed or not_selected. ``alignment``: how its channels are compared; ``name`` where the
+    manifest does not state it (older releases and those of others).
+    """
 
     name: str
     status: LaneStatus
@@ -44,13 +47,16 @@ class DatasetInfo:
 
     @property
     def has_data(self) -> bool:
-        """Whether it can be evaluated."""
+        """Whether the dataset can be evaluated."""
         return self.status == LaneStatus.OK
 
 
 @dataclass(frozen=True)
 class TaskLabels:
-    """Entry ids and classes of a dataset, without values. ``level[i]``: the first rho whose corpus has item i."""
+    """Entry ids and classes of a dataset, without values.
+
+    ``level`` int [N]: the lowest rho at which the corpus contains the item.
+    """
 
     query_ids: tuple[str, ...]
     query_labels: np.ndarray
@@ -59,7 +65,7 @@ class TaskLabels:
     level: np.ndarray
 
     def members(self, rho: int) -> np.ndarray:
-        """Positions, in the largest corpus, of the corpus at ``rho``; the order is the same at every level."""
+        """Return the positions in the largest corpus of the corpus at ``rho``: int [n], same order at every level."""
         return np.flatnonzero(self.level <= rho)
 
     @property
@@ -69,7 +75,7 @@ class TaskLabels:
 
 
 class _Described(Record):
-    """What is read of a dataset in a manifest."""
+    """The fields of a dataset that are read from a manifest."""
 
     status: LaneStatus = LaneStatus.OK
     reason: str | None = None
@@ -79,14 +85,16 @@ class _Described(Record):
 
 
 class _Stated(Record):
-    """What is read of a file in a manifest."""
+    """The fields of a file that are read from a manifest."""
 
     content_sha256: str
 
 
 class _Manifest(Record):
-    """What is read of a manifest: less than ``release.manifest`` asks for, so that other releases in this layout can
-    be evaluated too."""
+    """The fields that are read from a manifest.
+
+    They are fewer than ``release.manifest`` requires, so other releases in this layout can be evaluated too.
+    """
 
     version: str = "unversioned"
     datasets: dict[str, _Described] = Field(default_factory=dict)
@@ -114,7 +122,7 @@ class Release:
 
     @cached_property
     def datasets(self) -> dict[str, DatasetInfo]:
-        """Every dataset of the manifest, by name, in its order."""
+        """Every dataset of the manifest by name, in its order."""
         return {name: self._info(name, row) for name, row in self._manifest.datasets.items()}
 
     def _info(self, name: str, row: _Described) -> DatasetInfo:
@@ -151,12 +159,14 @@ class Release:
         return {tuple(names) for table in tables for names in table.column("channels").to_pylist()}
 
     def same_channel_count(self, name: str) -> bool:
-        """Whether all windows of a dataset have the same number of channels: it can be aligned by position."""
+        """Return whether all windows of a dataset have equally many channels, so it can be aligned by position."""
         return len({len(names) for names in self._channel_sets(name)}) == 1
 
     def other_alignment(self, name: str) -> str | None:
-        """The other way to align a dataset's channels, where both are possible and differ: all windows have the same
-        number of channels, under different names. None elsewhere."""
+        """Return the other way to align a dataset's channels, or None.
+
+        Both are possible and differ where all windows have equally many channels under different names.
+        """
         sets = self._channel_sets(name)
         if len(sets) < 2 or len({len(names) for names in sets}) > 1:
             return None
@@ -180,7 +190,7 @@ class Release:
             raise ReadbenchError(f"{folder}: {error}; run `readbench verify`") from error
 
     def labels(self, name: str) -> TaskLabels:
-        """Ids and classes only: enough to recompute every metric from a stored ranking."""
+        """Return ids and classes only: enough to compute every metric from a stored ranking."""
         queries, corpora = self._tables(name, ["entry_id", "class_label"])
 
         def column(table: Any, key: str) -> list[str]:
@@ -196,7 +206,7 @@ class Release:
         )
 
     def windows(self, name: str) -> tuple[Windows, Windows]:
-        """Queries and the largest corpus, values included, in the order of :meth:`labels`."""
+        """Return the queries and the largest corpus with their values, in the order of :meth:`labels`."""
         queries, corpora = self._tables(name, ["entry_id", "ts_values", "channels"])
 
         def load(table: Any) -> Windows:
@@ -213,5 +223,5 @@ class Release:
 
 
 def normal_positions(labels: TaskLabels) -> np.ndarray:
-    """Positions of the Normal windows in the largest corpus: the normal reference of every level."""
+    """Return the positions of the Normal windows in the largest corpus: the normal reference of every level."""
     return np.flatnonzero(labels.corpus_labels == NORMAL)

@@ -1,8 +1,8 @@
-"""One dataset as a task, and the view of it a method gets at one level of pollution.
+"""One dataset as a task, and the view of it that a method gets at one level of pollution.
 
-Corpora nest, so what concerns one pair of windows (a distance) or one window (an embedding) is computed once,
-for the largest corpus, and cut out for the smaller ones. What is fitted on a corpus, or ranked within it, is
-done on the view and so again at every level.
+Corpora nest, so what concerns one pair of windows (a distance) or one window (an embedding) is computed once, for the
+largest corpus, and cut to the smaller ones. What is fitted on a corpus, or ranked within it, is computed on the view
+and so again at every level.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ AT_LEVEL = "at level "
 class Task:
     """Queries and the largest corpus of one dataset.
 
-    ``reference`` holds the normal reference (the Normal windows of the 20 % corpus): an argument of its own at
-    every level, never ranked unless it is in the corpus. ``alignment`` is how channels are compared
+    ``reference`` is the normal reference (the Normal windows of the 20 % corpus): a separate argument at every level,
+    never ranked unless it is in the corpus. ``alignment`` states how channels are compared
     (``task.windows.ALIGNMENTS``); aligned by position, channels are named 1 to C and their own names are hidden.
-    ``data_hash`` names data and alignment.
+    ``data_hash`` identifies data and alignment.
     """
 
     dataset: str
@@ -60,9 +60,17 @@ class Task:
     def load(
         cls, release: Release, dataset: str, cache: ArrayCache | None = None, alignment: str | None = None
     ) -> Task:
-        """The task of a release's dataset; ``alignment`` None: the one that the release states.
+        """Load the task of one dataset of a release.
 
-        UsageError where windows cannot be aligned by position.
+        Parameters
+        ----------
+        alignment : str, optional
+            None: the one that the release states.
+
+        Raises
+        ------
+        UsageError
+            The windows cannot be aligned by position.
         """
         info, labels = release.info(dataset), release.labels(dataset)
         way = alignment or info.alignment
@@ -75,7 +83,7 @@ class Task:
         return cls(dataset, f"{info.data_hash}-{way}", labels, queries, corpus, reference, kept, alignment=way)
 
     def only(self, rho: int) -> Task:
-        """The task whose whole corpus is the one at ``rho``; the normal reference stays."""
+        """Return the task whose whole corpus is the one at level ``rho``; the normal reference stays."""
         members = self.labels.members(rho)
         labels = TaskLabels(
             self.labels.query_ids,
@@ -90,21 +98,25 @@ class Task:
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
-        """Every channel of the task, in order of first appearance in the corpus at rho = 0, then others."""
+        """Every channel of the task, in order of first appearance in the corpus at rho = 0, then the others."""
         clean = self.corpus.take(self.labels.members(0))
         seen = dict.fromkeys(c for w in (clean, self.queries, self.corpus, self.reference) for c in _names(w))
         return tuple(seen)
 
     @cached_property
     def length(self) -> int:
-        """Time steps every window is brought to by linear interpolation: the longest window of the corpus at
-        rho = 0 (ours). Only variable-length data (ctsr) is touched. Queries and levels have no say in it."""
+        """Time steps of every window after interpolation: the longest window of the corpus at rho = 0 (ours).
+
+        Interpolation is linear and changes only variable-length data (ctsr). Queries and levels do not affect it.
+        """
         return max(len(self.corpus.values[i]) for i in self.labels.members(0))
 
     @cached_property
     def scale(self) -> Scale:
-        """Channel means and deviations over the faults of the corpus, the part that every level holds (ours):
-        the same at every level, and never computed from a query."""
+        """Channel means and deviations over the faults of the corpus, which are in the corpus of every level (ours).
+
+        They are the same at every level and never computed from a query.
+        """
         return channel_scale(self.corpus.take(np.flatnonzero(self.labels.corpus_labels != NORMAL)))
 
     @cached_property
@@ -131,8 +143,8 @@ def _names(windows: Windows) -> dict[str, None]:
 class View:
     """What a method sees: one dataset at one level. Arrays are standardised by channel and aligned as the task is.
 
-    ``reused_wall_s`` and ``reused_cpu_s`` gather what those shared things had cost that were used here but made
-    before, so that a method's time does not depend on who ran first. (Shared arrays are made for the largest corpus.)
+    ``reused_wall_s`` and ``reused_cpu_s`` add up the costs of shared arrays that were used here but computed before, so
+    that a method's time does not depend on which method ran first. (Shared arrays are computed for the largest corpus.)
     """
 
     task: Task
@@ -146,7 +158,7 @@ class View:
 
     @cached_property
     def members(self) -> np.ndarray:
-        """Positions of this level's corpus in the largest one."""
+        """Positions of the corpus of this level in the largest one, int [n]."""
         return self.task.labels.members(self.rho)
 
     @property
@@ -159,7 +171,7 @@ class View:
 
     @property
     def corpus_labels(self) -> np.ndarray:
-        """Classes of this level's corpus. Only methods that declare a supervision may read them."""
+        """Classes of the corpus of this level, str [n]. Only methods that declare a supervision may read them."""
         return self.task.labels.corpus_labels[self.members]
 
     @property
@@ -172,18 +184,18 @@ class View:
 
     @cached_property
     def tie_keys(self) -> np.ndarray:
-        """The hash that orders equal scores, one of each item of this level's corpus."""
+        """The hash that orders equal scores, one per item of the corpus of this level: uint64 [n]."""
         return tie_keys([self.task.labels.corpus_ids[i] for i in self.members])
 
     def rank(self, scores: np.ndarray) -> np.ndarray:
-        """int32 [nq, n]: this level's corpus by descending score, ties by hash."""
+        """Return the corpus of this level by descending score, ties by hash: int32 [nq, n]."""
         return rank(scores, self.tie_keys)
 
     def at_level(self, key: str, compute: Callable[[], T]) -> T:
-        """``compute()``, done once for this level, whatever method asks: vectors fitted to its corpus and the like.
+        """Return ``compute()``, computed once for this level and shared by all methods.
 
-        ``key`` names parameters and code, and the seed if it has a part. Do not change the result. It is kept in
-        memory until another level is used.
+        An example are vectors fitted to its corpus. ``key`` names parameters and code, and the seed if it matters. Do
+        not change the result. It stays in memory until another level is used.
         """
         kept = self.task.level_cache.at(self.rho)
         if key not in kept:
@@ -206,23 +218,26 @@ class View:
         return value
 
     def pairwise(self, key: str, compute: Callable[[Aligned, Aligned], np.ndarray]) -> np.ndarray:
-        """[nq, n] of ``compute(queries, corpus)``, which computes each pair on its own.
+        """Return ``compute(queries, corpus)`` [nq, n], where ``compute`` treats each pair on its own.
 
-        Computed once for the largest corpus under ``key`` (method, parameters and code), cut to this level.
+        It is computed once for the largest corpus under ``key`` (method, parameters and code) and cut to this level.
         """
         task = self.task
         full = self.shared(key, lambda: compute(task.aligned_queries, task.aligned_corpus))
         return full[:, self.members]
 
     def shared(self, key: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
-        """An array of the whole task, computed once under ``key`` and the task's data hash."""
+        """Return an array of the whole task, computed once under ``key`` and the task's data hash."""
         entry, fresh = self.task.cache.get(self._shared_key(key), compute)
         cost = entry.wall_s, entry.cpu_s
         self._use({key: cost}, fresh=cost if fresh else None)
         return entry.array
 
     def _use(self, costs: Costs, fresh: tuple[float, float] | None = None) -> None:
-        """Note what is used, here and for what is being made of it; ``fresh``: the cost of what was made just now."""
+        """Record what is used, here and for what is being computed from it.
+
+        ``fresh``: the cost of what was computed just now.
+        """
         if fresh is not None:
             self._made = self._made[0] + fresh[0], self._made[1] + fresh[1]
         for key, (wall, cpu) in costs.items():

@@ -35,7 +35,7 @@ class Windows:
         return len(self.entry_ids)
 
     def take(self, positions: Iterable[int]) -> Windows:
-        """The windows at ``positions``, in that order (values are shared, not copied)."""
+        """Return the windows at ``positions``, in that order (values are shared, not copied)."""
         at = [int(p) for p in positions]
         return Windows(
             tuple(self.entry_ids[p] for p in at),
@@ -72,9 +72,12 @@ class Aligned:
 
 
 def by_position(windows: Windows) -> Windows:
-    """The windows with channels named 1 to C by their place, so that names say nothing.
+    """Return the windows with channels named 1 to C by their position, so that names reveal nothing.
 
-    UsageError where windows differ in how many channels they have.
+    Raises
+    ------
+    UsageError
+        Windows differ in how many channels they have.
     """
     counts = sorted({len(names) for names in windows.channels})
     if len(counts) > 1:
@@ -92,9 +95,9 @@ class Scale:
 
 
 def channel_scale(windows: Windows) -> Scale:
-    """Per-channel statistics over all time steps of ``windows``, in float64 with one pass over the data.
+    """Return per-channel statistics over all time steps of ``windows``, in float64, with one pass over the data.
 
-    Sums are taken around the first value seen, so that a large offset does not eat the variance.
+    Sums are relative to the first value of each channel, so that a large offset does not cost precision.
     """
     origin: dict[str, float] = {}
     total: dict[str, np.ndarray] = {}
@@ -115,7 +118,7 @@ def channel_scale(windows: Windows) -> Scale:
 
 
 def resample(values: np.ndarray, length: int) -> np.ndarray:
-    """Linear interpolation of [T][C] to [length][C] over the same span; equal length: unchanged."""
+    """Return [T][C] interpolated linearly to [length][C] over the same span; unchanged if the length is equal."""
     t = len(values)
     if t == length:
         return values
@@ -129,9 +132,9 @@ def resample(values: np.ndarray, length: int) -> np.ndarray:
 
 
 def align(windows: Windows, channels: Sequence[str], length: int, scale: Scale | None = None) -> Aligned:
-    """Windows as one block over ``channels`` and ``length`` steps, standardised by ``scale`` if given.
+    """Return windows as one block over ``channels`` and ``length`` steps, standardised by ``scale`` if given.
 
-    Channels that are not in ``channels`` are left out; channels ``scale`` does not know keep their values.
+    Channels that are not in ``channels`` are left out; channels that ``scale`` does not contain keep their values.
     """
     column = {name: j for j, name in enumerate(channels)}
     values = np.zeros((len(windows), length, len(channels)), np.float32)
@@ -150,9 +153,9 @@ def align(windows: Windows, channels: Sequence[str], length: int, scale: Scale |
 
 
 def z_normalise(values: np.ndarray) -> np.ndarray:
-    """Windows [n, T] or [n, T, C] with zero mean and unit variance along T; what is constant becomes all zero (ours).
+    """Return windows [n, T] or [n, T, C] with mean 0 and variance 1 along T; constant ones become all zero (ours).
 
-    Same dtype.
+    The dtype is kept.
     """
     from readbench_data.evaluation.kernels.normalise import z_normalised
 
