@@ -62,11 +62,6 @@ class Aligned:
     def __len__(self) -> int:
         return len(self.values)
 
-    @property
-    def uniform(self) -> bool:
-        """Whether every window has every channel."""
-        return bool(self.present.all())
-
     def take(self, positions: np.ndarray | slice) -> Aligned:
         return Aligned(self.values[positions], self.present[positions], self.channels)
 
