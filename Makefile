@@ -7,7 +7,7 @@ export DAGSTER_DISABLE_TELEMETRY = 1
 export HF_HUB_DISABLE_TELEMETRY = 1
 PORT ?= 3000
 
-.PHONY: build test ui bench refresh clean
+.PHONY: build test test-long ui bench refresh clean
 .DEFAULT_GOAL := build
 
 # The environment is rebuilt only if one of these files has changed.
@@ -28,6 +28,9 @@ test: .venv/.ready  ## run style checks, type checks and tests
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/pytest -n 2
+
+test-long: .venv/.ready  ## run the long proofs: fuzzing, mutation, kills
+	@$(BIN)/pytest -n 2 -m long
 
 ui: .venv/.ready  ## open the Dagster UI of the same instance on 127.0.0.1
 	@$(BIN)/python -m assets.ui --port $(PORT)
