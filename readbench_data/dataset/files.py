@@ -160,6 +160,6 @@ def mirror_folder(mirror: Path, dataset: str) -> Path:
     """The folder of one dataset in a mirror; the mirror itself must exist."""
     if not mirror.is_dir():
         raise ReadbenchError(
-            f"the mirror {mirror} does not exist or is not a folder: give the folder with one folder a dataset"
+            f"the mirror {mirror} does not exist or is not a folder: give the folder with one folder per dataset"
         )
     return mirror / dataset

@@ -70,5 +70,5 @@ def _first_problem(error: ValidationError) -> str:
     first = min(error.errors(include_url=False, include_input=False), key=lambda one: len(one["loc"]) > 1)
     where = ".".join(part for part in map(str, first["loc"]) if not part.startswith("<"))
     if first["type"] in ("model_type", "union_tag_not_found", "union_tag_invalid"):
-        return f"{where or 'it'} is no object"
+        return f"{where or 'it'} is not an object"
     return f"{where or 'it'} is missing or of another kind"

@@ -2,7 +2,7 @@
 
 ``majority``           the class with most timesteps wins
 ``majority_of_beats``  the class with most beats wins
-``short_fault``        as majority, but where Normal would win and more than ``coverage`` of an event lies in the
+``short_fault``        as majority, but where Normal would win and more than ``coverage`` of an event is in the
                        window, its class wins; of several events, the one with most steps
 ``native``             the source's own class of an existing window
 

@@ -1,6 +1,6 @@
-"""What becomes of a window, and why: every name that stands in the audit table, with its explanation for people.
+"""Outcomes of windows and their reasons: every name in the audit table, with its explanation for readers.
 
-Code that decides refers to the members; reports show ``words``. A new reason is added here and nowhere else.
+Code that decides uses the members; reports show ``words``. A new reason is added only here.
 """
 
 from __future__ import annotations

@@ -334,7 +334,7 @@ def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:
     shutil.copytree(data / "release" / built.VERSION, data / "release" / "1.0.0")
     same = readbench("diff", built.VERSION, "1.0.0", "--data", data)
     assert (same.code, same.err) == (0, "")
-    assert same.out.endswith("the two hold the same\n")
+    assert same.out.endswith("the two releases are identical\n")
     plain = readbench("diff", built.VERSION, "1.0.0", "--data", data, "--json", "--html", tmp_path / "d.html")
     assert json.loads(plain.out)["proposed_bump"] is None
     assert_accessible((tmp_path / "d.html").read_text())

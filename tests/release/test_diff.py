@@ -69,7 +69,7 @@ def only(kind: str, n: int = 1) -> dict[str, int]:
 def test_a_release_and_its_copy_hold_the_same(after: After) -> None:
     found = after.diff()
     assert (found.total, found.proposed_bump(), found.causes, found.files) == (only(""), None, (), ())
-    assert found.words().endswith("the two hold the same")
+    assert found.words().endswith("the two releases are identical")
 
 
 def test_a_relabelled_entry(after: After) -> None:

@@ -18,7 +18,7 @@ def licences(**names: str) -> dict[str, Licence]:
     ("parts", "identifier", "words"),
     [
         ({"a": "CC BY 4.0", "b": "CC BY 4.0"}, "cc-by-4.0", ["all parts are under it"]),
-        ({"a": "CC BY 4.0", "b": "CC0 1.0"}, "cc-by-4.0", ["ask for credit"]),
+        ({"a": "CC BY 4.0", "b": "CC0 1.0"}, "cc-by-4.0", ["require credit"]),
         ({"a": "CC BY-SA 4.0", "b": "CC0 1.0"}, "cc-by-sa-4.0", ["shared under CC BY-SA 4.0"]),
         ({"a": "CC BY-NC-SA 4.0", "b": "MIT"}, "cc-by-nc-sa-4.0", ["non-commercial use only, because of a"]),
         ({"a": "CC BY-NC-SA 4.0", "b": "CC BY-SA 4.0"}, "other", ["because of a", "made of b", "no single licence"]),

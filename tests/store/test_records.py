@@ -49,12 +49,12 @@ def test_a_record_is_frozen_and_changed_by_a_copy() -> None:
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        ([], "it is no object"),
-        (None, "it is no object"),
+        ([], "it is not an object"),
+        (None, "it is not an object"),
         ({}, "name is missing or of another kind"),
         ({**FOUND, "name": 7}, "name is missing or of another kind"),
         ({**FOUND, "parts": []}, "parts is missing or of another kind"),
-        ({**FOUND, "parts": {"a": "x"}}, "parts.a is no object"),
+        ({**FOUND, "parts": {"a": "x"}}, "parts.a is not an object"),
         ({**FOUND, "parts": {"a": {"size": "3"}}}, "parts.a.size is missing or of another kind"),
         ({**FOUND, "parts": {"a": {"size": True}}}, "parts.a.size is missing or of another kind"),
         ({**FOUND, "parts": {"a": {"size": 3, "share": "1"}}}, "parts.a.share is missing or of another kind"),
