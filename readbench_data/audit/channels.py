@@ -42,7 +42,8 @@ def share(part: int, whole: int) -> str:
 
 def tally_rows(tally: pl.DataFrame | None) -> dict[str, Any] | None:
     """Return the tally for a page: ``header``, the rows of the first ``SHOWN`` channels as ``read``, the columns
-    aligned to the ``right``, the number of ``all`` channels, and of those ``touched`` (with a missing value or sentinel)."""
+    aligned to the ``right``, the number of ``all`` channels, and of those with a missing value or sentinel
+    (``touched``)."""
     if tally is None:
         return None
     header = ["channel", "recordings", "rows", "missing", "sentinels", "", "filled", "wholly missing in", "constant in"]

@@ -96,7 +96,7 @@ def test_the_audit_works_without_the_lane(lite: Built, tmp_path: Path) -> None:
     at = ("--release", lite.release, "--data", tmp_path)
     ran = readbench("audit", row["entry_id"], *at, "--plot", tmp_path / "a.png")
     assert ran.code == 0
-    assert "label track   not here" in ran.out
+    assert "label track   not available" in ran.out
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     dropped = windows(lite, "mit_bih", pl.col("outcome") == "dropped")["entry_id"][0]
     ran = readbench("audit", dropped, *at, "--plot", tmp_path / "b.png")

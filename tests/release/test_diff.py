@@ -164,7 +164,7 @@ def test_a_removed_and_an_added_dataset(after: After) -> None:
     text = gone.words()
     assert [row for row in text.splitlines() if "ctsr" in row] == [line]
     assert "(A) to " in text
-    assert "any more" not in text, "the dataset was removed, not its windows"
+    assert "no longer" not in text, "the dataset was removed, not its windows"
     assert f"ctsr: only in B ({entries} entries); no data in A (the mirror has no folder ctsr)" in back.words()
     shown = json.loads(json.dumps(gone.to_json()))["datasets"]["ctsr"]
     assert (shown["only_in"], shown["reason"]) == ("A", "the mirror has no folder ctsr")

@@ -132,7 +132,7 @@ def test_a_file_that_is_not_listed(tampered: Tampered) -> None:
 def test_a_file_that_is_also_missing_from_the_manifest(tampered: Tampered, path: str) -> None:
     (tampered.folder / path).unlink()
     tampered.state(lambda m: m["files"].pop(path))
-    assert f"{path}: belongs to every release, but the manifest does not list it" in tampered.problems()
+    assert f"{path}: required in every release, but not listed in the manifest" in tampered.problems()
 
 
 def test_data_of_a_dataset_that_the_manifest_does_not_call_built(tampered: Tampered) -> None:
@@ -215,7 +215,7 @@ def test_a_value_that_is_not_finite(tampered: Tampered, bad: float) -> None:
         windows[3][100, 1] = bad
 
     tampered.table(QUERIES, values(spoil))
-    assert tampered.problems() == [f"{QUERIES}: 1 entries hold a value that is not finite"]
+    assert tampered.problems() == [f"{QUERIES}: 1 entries have a value that is not finite"]
 
 
 def test_a_step_with_a_value_too_few(tampered: Tampered) -> None:
