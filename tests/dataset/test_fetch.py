@@ -125,7 +125,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
-def test_a_file_comes_whole_into_its_place_and_is_not_asked_for_twice(server: Server, tmp_path: Path) -> None:
+def test_a_file_comes_whole_into_its_place_and_is_not_requested_twice(server: Server, tmp_path: Path) -> None:
     made = source(server, remote(server), remote(server, "b/y.bin", b"y"))
     for _ in range(2):
         assert fetch(made, tmp_path, quiet=True) == tmp_path
@@ -194,7 +194,7 @@ def test_a_server_that_likes_to_compress_does_not_confuse_the_length(server: Ser
     assert (tmp_path / "a/x.bin").read_bytes() == BODY
 
 
-def test_a_server_that_is_busy_is_asked_again(server: Server, tmp_path: Path) -> None:
+def test_a_server_that_is_busy_is_retried(server: Server, tmp_path: Path) -> None:
     server.statuses = [503, 429]
     fetch(source(server, remote(server)), tmp_path, quiet=True)
     assert len(server.requests) == 3

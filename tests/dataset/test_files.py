@@ -47,7 +47,7 @@ def test_a_file_that_went_away_is_bad_input(tmp_path: Path) -> None:
             use("a.dat")
 
 
-def test_hashes_are_those_of_the_bytes_and_in_the_order_asked_for(tmp_path: Path) -> None:
+def test_hashes_are_those_of_the_bytes_and_in_the_requested_order(tmp_path: Path) -> None:
     files = tree(tmp_path, "a", "b", "c")
     assert list(files.hash_all(["c", "a", "b"]).items()) == [(n, hashlib.sha256(n.encode()).hexdigest()) for n in "cab"]
     assert files.sha256("a") == sha256_of(tmp_path / "plant" / "a")
@@ -77,7 +77,7 @@ def test_a_hash_is_remembered_until_the_file_changes(tmp_path: Path, monkeypatch
     assert sorted(read) == ["a", "a", "b"]
 
 
-def test_a_broken_cache_of_hashes_is_made_anew(tmp_path: Path) -> None:
+def test_a_broken_cache_of_hashes_is_rebuilt(tmp_path: Path) -> None:
     cache = tmp_path / "plant.json"
     cache.write_text('{"half')
     tree(tmp_path, "a")

@@ -1,4 +1,4 @@
-"""The records of lanes and releases: what was built is read and written again to the last byte."""
+"""The records of lanes and releases: a built record that is read and written again is byte-for-byte identical."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_field_of_a_manifest_is_a_field_of_its_record(lite: built.Built) -
     assert [r for r in records if _unknown(r)] == []
 
 
-def test_datasets_with_data_are_told_from_those_without(lite: built.Built) -> None:
+def test_datasets_with_data_are_separate_from_those_without(lite: built.Built) -> None:
     manifest = read_manifest(lite.release)
     assert sorted(manifest.built) == sorted(built.THREE)
     assert all(one.miniature for one in manifest.built.values())
@@ -102,7 +102,7 @@ def test_what_a_later_version_states_is_kept(lite: built.Built) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "told"),
+    ("field", "value", "lacking"),
     [
         ("status", "finished", "datasets.ctsr.status is missing or of another kind"),
         ("origin", "memory", "datasets.ctsr.origin is missing or of another kind"),
@@ -110,13 +110,13 @@ def test_what_a_later_version_states_is_kept(lite: built.Built) -> None:
     ],
 )
 def test_a_word_that_is_not_one_of_the_known_is_refused(
-    lite: built.Built, field: str, value: object, told: str
+    lite: built.Built, field: str, value: object, lacking: str
 ) -> None:
     found = plain(lite)
     found["datasets"]["ctsr"][field] = value
     with pytest.raises(ReadbenchError) as raised:
         parse_manifest(found, "here")
-    assert str(raised.value) == f"here: not the manifest of a release ({told})"
+    assert str(raised.value) == f"here: not the manifest of a release ({lacking})"
 
 
 def test_a_composition_that_is_damaged_is_one_line(lite: built.Built, tmp_path: Path) -> None:

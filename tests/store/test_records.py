@@ -47,7 +47,7 @@ def test_a_record_is_frozen_and_changed_by_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("found", "message"),
     [
         ([], "it is not an object"),
         (None, "it is not an object"),
@@ -62,10 +62,10 @@ def test_a_record_is_frozen_and_changed_by_a_copy() -> None:
         ({"parts": {"a": "x"}}, "name is missing or of another kind"),
     ],
 )
-def test_the_first_field_that_does_not_fit_is_named(found: object, told: str) -> None:
+def test_the_first_field_that_does_not_fit_is_named(found: object, message: str) -> None:
     with pytest.raises(InvalidRecord) as raised:
         Whole.parse(found)
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"key": 7}'])
