@@ -1,4 +1,4 @@
-"""Why a window has its label, and whether a dataset's labels can be defended: text, plots, pages."""
+"""Explains why a window has its label, and reports on the label quality of a dataset: text, plots, pages."""
 
 from readbench_data.audit.entry import describe_entry, entry_text, explain, find
 from readbench_data.audit.overview import describe_dataset, overview, overview_text

@@ -1,4 +1,4 @@
-"""What a dataset's channels were like before and after curation: missing, sentinels, filled, dead."""
+"""Per-channel counts of missing, sentinel and filled cells of a dataset, and of recordings with a dead channel."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ SHOWN = 100
 
 
 def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
-    """The channels of the current lane's recordings (see :func:`by_channel`), those with most cells without a value
-    first; None where this data root does not hold the lane."""
+    """Return the channels of the current lane's recordings (see :func:`by_channel`), those with most cells without a
+    value first; None if the lane is not in this data root."""
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
     if record is None or not store.exists(path := f"{stage.place(record.key)}/{CHANNELS}"):
@@ -33,7 +33,7 @@ def channel_tally(store: Store, dataset: str) -> pl.DataFrame | None:
 
 
 def share(part: int, whole: int) -> str:
-    """A share in per cent; what is more than nothing does not round to 0."""
+    """Return a share in per cent; a share above 0 is never shown as 0."""
     if not part or not whole:
         return "0 %"
     percent = 100 * part / whole
@@ -41,8 +41,9 @@ def share(part: int, whole: int) -> str:
 
 
 def tally_rows(tally: pl.DataFrame | None) -> dict[str, Any] | None:
-    """The tally for a page: ``header``, the rows of the first ``SHOWN`` channels with a bar each as ``read``, columns
-    aligned to the ``right``, how many channels there are in ``all`` and how many are ``touched`` (miss a value)."""
+    """Return the tally for a page: ``header``, the rows of the first ``SHOWN`` channels as ``read``, the columns
+    aligned to the ``right``, the number of ``all`` channels, and of those with a missing value or sentinel
+    (``touched``)."""
     if tally is None:
         return None
     header = ["channel", "recordings", "rows", "missing", "sentinels", "", "filled", "wholly missing in", "constant in"]
@@ -73,13 +74,13 @@ def _row(row: JsonObject) -> list[object]:
 
 
 def tally_lines(tally: pl.DataFrame, most: int = 10) -> list[str]:
-    """The channels with most cells without a value as lines of text; none where every cell has one."""
+    """Return the channels with most cells without a value as lines of text; empty if every cell has a value."""
     touched = tally.filter(pl.col("missing") + pl.col("masked") > 0)
     if not touched.height:
         return []
-    lines = [f"{'channel':34}{'missing':>10}{'sentinels':>11}{'filled':>10}   of the rows it was read in"]
+    lines = [f"{'channel':34}{'missing':>10}{'sentinels':>11}{'filled':>10}   in per cent of its rows"]
     for row in touched.head(most).iter_rows(named=True):
         shares = [share(row[name], row["rows"]) for name in ("missing", "masked", "filled")]
         lines.append(f"{shorten(row['channel'], 33):34}{shares[0]:>10}{shares[1]:>11}{shares[2]:>10}")
     left = touched.height - most
-    return [*lines, f"and {counted(left, 'more channel')}: --json or --html has the rest"] if left > 0 else lines
+    return [*lines, f"and {counted(left, 'more channel')}: --json or --html lists all"] if left > 0 else lines

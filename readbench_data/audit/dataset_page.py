@@ -1,6 +1,6 @@
-"""One dataset's audit as one HTML page: how windows became entries, what is borderline, what leaks.
+"""The audit page of one dataset: how windows became entries, borderline windows, leaks.
 
-Here the numbers are gathered; what the page says is in ``templates/dataset_page.html.j2``.
+This module computes the numbers; the text of the page is in ``templates/dataset_page.html.j2``.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from readbench_data.windows.outcomes import Outcome, explained
 from readbench_data.windows.sensitivity import CHANGES, Variant
 
 ALIKE, FIRST, UNITS, FILES = 3, 4, 200, 30
-"""Borderline windows listed of one kind; examples plotted before the rest is folded away; units and files listed. All
-ours."""
+"""Listed borderline windows of one kind; plotted examples before the rest is collapsed; listed units and files. All are
+our choice."""
 
 Section = dict[str, Any]
-"""What a section of the template needs."""
+"""The values of one section of the template."""
 Plot = tuple[Markup, str]
 """A picture and its caption."""
 
 
 def dataset_page(release: Path, dataset: str, store: Store | None = None, labels: LabelMap | None = None) -> str:
-    """The page. ``store``: a data root; where it holds the lane that the release came from, leaks are searched for
-    among all its windows, and with ``labels`` the sensitivity of the labels is computed."""
+    """Return the page. ``store``: a data root. If it has the lane of this release, all its windows are searched for
+    leaks and, with ``labels``, the sensitivity of the labels is computed."""
     found = find(release, dataset, store, labels)
     audit, values = found.audit, found.values
     return render_page(
@@ -106,7 +106,7 @@ def _borderline(margins: pl.DataFrame, values: Values) -> Section:
 
 
 def _examples(audit: pl.DataFrame, values: Values) -> list[Plot]:
-    """A plot of one corpus entry and of one query of each class, the first by ``entry_id``."""
+    """Return plots of one corpus entry and one query per class, the first ones by ``entry_id``."""
     published = audit.filter(pl.col("entry_id").is_in(list(values))).sort("entry_id")
     firsts = published.unique(["class_label", "outcome"], keep="first", maintain_order=True)
     first = {

@@ -1,4 +1,4 @@
-"""The difference of two releases as one HTML page."""
+"""The difference between two releases as one HTML page."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from readbench_data.pages.templating import breakable
 from readbench_data.release.diff_report import KINDS, DatasetDiff, ReleaseDiff
 
 LISTED = 200
-"""Changed entries listed by name for a dataset; ``--json`` has all of them."""
+"""Most changed entries listed per dataset; ``--json`` lists all."""
 COLUMNS = ["entry_id", "change", "class_before", "class_after", "set_before", "set_after", "why"]
 
 
 def diff_page(diff: ReleaseDiff) -> str:
-    """A self-contained page: totals, datasets that only one release has, causes, then each other dataset that differs
-    with its classes and entries."""
+    """Return a self-contained page: totals, datasets that only one release has, causes, then every other dataset that
+    differs, with its classes and entries."""
     lone, changed = diff.lone(), [d for d in diff.changed() if not d.only_in]
     compared = {d.dataset for d in diff.datasets if d.before == d.after == "ok"} | {d.dataset for d in changed}
     sections = {"summary": "Summary"} | ({"lone": "Datasets in one release only"} if lone else {})
@@ -39,7 +39,7 @@ def diff_page(diff: ReleaseDiff) -> str:
 
 
 def _lone(diff: ReleaseDiff, dataset: DatasetDiff) -> tuple[object, ...]:
-    """The dataset, its entries, the release that has it, its status in the other one, and why."""
+    """Return dataset, number of entries, the release that has it, and its status and reason in the other one."""
     here, there = (diff.before, dataset.after) if dataset.only_in == "A" else (diff.after, dataset.before)
     return breakable(dataset.dataset), dataset.changes.height, here, there.replace("_", " "), dataset.reason or ""
 

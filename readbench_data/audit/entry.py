@@ -24,8 +24,8 @@ from readbench_data.windows.outcomes import SELECTED, Outcome, Side, explained
 
 
 class Draw(Record):
-    """Place in the draw: number ``rank`` of the ``of`` windows of its class on its side, of which ``drawn`` were
-    drawn."""
+    """Rank in the seeded selection: ``rank`` (from 1) among the ``of`` windows of its class on its side, of which the
+    first ``drawn`` were selected."""
 
     rank: int
     of: int
@@ -33,8 +33,8 @@ class Draw(Record):
 
 
 class EntryFacts(Record):
-    """What is known of a window: its audit row, and its explanation. ``label_track`` and the fields after it are None
-    where the lane of the release is not in the data root."""
+    """The audit row of a window and its explanation. ``label_track`` and the fields after it are None if the lane of
+    the release is not in the data root."""
 
     row: AuditRow
     release: str
@@ -54,32 +54,37 @@ class EntryFacts(Record):
     touched_channels: tuple[TouchedChannel, ...] | None
 
     def flat(self) -> JsonObject:
-        """Plain data: the columns of the audit row beside what explains them."""
+        """Return plain data: the columns of the audit row and the explanation, at one level."""
         return {**self.row.to_json(), **{k: v for k, v in self.to_json().items() if k != "row"}}
 
 
 def find(release: Path, entry_id: str) -> AuditRow:
-    """The audit row of a window of any dataset, by its id or a unique beginning of it."""
+    """Return the audit row of a window of any dataset, by its entry_id or a unique prefix of it.
+
+    Raises ``ReadbenchError`` if the id is malformed, unknown or ambiguous.
+    """
     if not 6 <= len(entry_id) <= 32 or set(entry_id) - set("0123456789abcdef"):
-        raise ReadbenchError(f"{entry_id!r} is not an entry_id: it has 32 hex digits (6 or more of them do)")
+        raise ReadbenchError(
+            f"{entry_id!r} is not an entry_id: an entry_id is 32 hex digits; its first 6 or more are enough"
+        )
     found = find_audit_rows(release, entry_id)
     if not found:
         raise ReadbenchError(
-            f"no window {entry_id} in {release}: `readbench audit --dataset NAME` shows some, --release names another "
-            "release"
+            f"no window {entry_id} in {release}: `readbench audit --dataset NAME` lists examples; --release selects "
+            "another release"
         )
     if len(found) > 1:
-        raise ReadbenchError(f"{entry_id} is the beginning of several windows: give more digits")
+        raise ReadbenchError(f"{entry_id} matches several windows: give more digits")
     return found[0]
 
 
 def explain(
     release: Path, entry_id: str, store: Store | None = None, values: bool = False
 ) -> tuple[EntryFacts, Trace | None]:
-    """Everything that is known of a window, and its trace.
+    """Return the facts about a window, and its trace.
 
-    ``store``: the data root whose lanes hold the raw labels step by step; without the lane that the release came
-    from there is no trace. ``values``: whether the trace has the window's values.
+    ``store``: the data root with the lanes, which have the raw labels of every step. Without the lane of this release
+    the trace is None. ``values``: whether the trace includes the window's values.
     """
     row = find(release, entry_id)
     manifest = read_manifest(release)
@@ -122,23 +127,23 @@ def _peers(release: Path, row: AuditRow) -> pl.DataFrame:
 
 
 def _side(release: Path, row: AuditRow, dataset: BuiltDataset) -> str | None:
-    """Why the window's unit is on its side."""
+    """Return why the window's unit is on its side; None if it has no side."""
     if row.side is None:
         return None
     if dataset.settings.native_split:
-        own = f"the source itself put it in {row.native_split}" if row.native_split else "the source does not say"
-        return f"the source's own split is kept where no unit crosses and its train part has faults: {own}"
+        own = f"{row.native_split} in the source" if row.native_split else "the source has no split for this window"
+        return f"the source's own split is used if no unit crosses it and its train part has faults: {own}"
     share = dataset.settings.test_fraction
     part = "some" if share is None else f"about {share:.3g}"
-    how = f"units are split stratified by class, {part} of a class's windows to queries"
+    how = f"units are split stratified by class, {part} of the windows of each class to the query side"
     if row.class_label == NORMAL:
-        return f"{how}; units without any fault go to the corpus"
+        return f"{how}; units without a fault go to the corpus side"
     units = _peers(release, row).group_by("unit").agg(pl.col("side").first())
     queries = units.filter(pl.col("side") == Side.QUERY).height
     if units.height == 1:
-        return f"it is the only unit with {row.class_label}, and a class never leaves the corpus empty"
-    stand = "is" if queries == 1 else "are"
-    return f"{how}; {queries} of the {units.height} units with {row.class_label} {stand} on the query side"
+        return f"it is the only unit with {row.class_label}, and every class must be in the corpus"
+    verb = "is" if queries == 1 else "are"
+    return f"{how}; {queries} of the {units.height} units with {row.class_label} {verb} on the query side"
 
 
 def _draw(release: Path, row: AuditRow) -> Draw | None:
@@ -150,17 +155,17 @@ def _draw(release: Path, row: AuditRow) -> Draw | None:
 
 
 def describe_entry(release: Path, entry_id: str, store: Store | None = None) -> str:
-    """One screen of text about one window."""
+    """Return one screen of text about one window."""
     return entry_text(explain(release, entry_id, store)[0])
 
 
 def _time(row: AuditRow) -> str:
-    """Start and stop of the window in time."""
+    """Return the start and stop time of the window."""
     return f"{row.time_start} to {row.time_stop} (half-open)" if row.time_start else "-"
 
 
 def entry_text(facts: EntryFacts) -> str:
-    """What :func:`explain` found, in words, on one screen."""
+    """Return the facts of :func:`explain` as text, on one screen."""
     row, ending = facts.row, facts.ending
     if row.reason:
         ending += f" ({row.reason}: {facts.reason_in_words})"
@@ -185,7 +190,7 @@ def entry_text(facts: EntryFacts) -> str:
         f"time          {_time(row)}",
         f"filled        {filled}",
         "",
-        f"label track   {facts.label_track or 'not here: the lane of this release is not in the data root'}",
+        f"label track   {facts.label_track or 'not available: the lane of this release is not in the data root'}",
         f"rule          {facts.rule.name}, {_parameters(facts.rule)}",
         "votes         " + (_votes(facts.votes) if facts.votes else "none"),
     ]
@@ -202,8 +207,8 @@ def entry_text(facts: EntryFacts) -> str:
     lines.append(f"side          {row.side or '-'}" + (f": {facts.side_because}" if facts.side_because else ""))
     if facts.draw:
         lines.append(
-            f"draw          number {facts.draw.rank:,} of {facts.draw.of:,} of its class on its side, of which "
-            f"{facts.draw.drawn:,} were drawn (seed {facts.seed})"
+            f"draw          number {facts.draw.rank:,} of {facts.draw.of:,} {row.side}-side windows of its class in "
+            f"seeded order; the first {facts.draw.drawn:,} were drawn (seed {facts.seed})"
         )
     if row.pollution is not None:
         lines.append(f"pollution     in the corpora from {row.pollution} % Normal on")
@@ -213,7 +218,7 @@ def entry_text(facts: EntryFacts) -> str:
 
 
 def _touched(channels: Sequence[TouchedChannel], groups: int = 3, names: int = 4) -> list[str]:
-    """Channels with filled or masked cells in words, those with the same counts together."""
+    """Return lines about the channels with filled or masked cells, grouped by equal counts."""
     alike: dict[tuple[int, int], list[str]] = {}
     for one in channels:
         alike.setdefault((one.filled, one.masked), []).append(one.channel)

@@ -1,4 +1,4 @@
-"""What a dataset's audit found, gathered once: the page shows it, ``readbench audit --json`` gives it as data."""
+"""The audit findings of a dataset, for the page and for ``readbench audit --json``."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ Values = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 @dataclass(frozen=True)
 class Findings:
-    """``audit``: the columns ``tallies.COLUMNS`` of every window considered; ``margins`` as in
-    :func:`tallies.margins`; ``values`` of the published windows. ``here``: whether the data root holds the lane, among
-    whose windows leaks were looked for; without it ``stretches``, ``channels`` and ``variants`` are None (the last
-    also without a label map; empty where the windows are the source's own)."""
+    """``audit``: the columns ``tallies.COLUMNS`` of every window considered; ``margins`` as returned by
+    :func:`tallies.margins`; ``values`` of the published windows. ``here``: whether the data root has the lane; if so,
+    all its windows were searched for leaks. Otherwise ``stretches``, ``channels`` and ``variants`` are None.
+    ``variants`` is also None without a label map, and empty if windows and classes are the source's own."""
 
     manifest: Manifest
     dataset: str
@@ -49,8 +49,8 @@ class Findings:
     channels: pl.DataFrame | None
 
     def to_json(self, borderline: int = 100) -> JsonObject:
-        """Plain data of all but the windows' values; of the windows closest to another label the first
-        ``borderline`` and how many there are."""
+        """Return everything except the windows' values as plain data. Of the windows closest to another label, the
+        first ``borderline`` and their total number."""
         purity, fill = tallies.purity(self.audit), tallies.fill(self.audit)
         return {
             "looked_among": "all windows considered" if self.here else "the published windows",
@@ -101,8 +101,8 @@ class Findings:
 
 
 def find(release: Path, dataset: str, store: Store | None = None, labels: LabelMap | None = None) -> Findings:
-    """Look for everything. ``store``: a data root; where it holds the lane that the release came from, leaks are
-    looked for among all its windows, and with ``labels`` the sensitivity of the labels is swept."""
+    """Run the audit of a dataset. ``store``: a data root. If it has the lane of this release, all its windows are
+    searched for leaks and, with ``labels``, the sensitivity of the labels is computed."""
     audit = read_audit(release, dataset, tallies.COLUMNS)
     manifest = read_manifest(release)
     described = manifest.built[dataset]
@@ -137,7 +137,7 @@ def _published(release: Path, dataset: str) -> Values:
 
 
 def _stretches(store: Store, dataset: str) -> list[SharedStretch] | None:
-    """Rows that two recordings share, whether or not a window was cut there."""
+    """Return the rows that two recordings share, whether or not a window was cut there."""
     stage = Stage(store, dataset, "recordings")
     record = stage.current()
     if record is None:

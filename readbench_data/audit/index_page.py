@@ -24,7 +24,7 @@ def write_pages(
     labels: Mapping[str, LabelMap] | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
-    """Write ``index.html`` and ``<dataset>.html`` of every dataset with data into ``folder``; the paths written."""
+    """Write ``index.html`` and one ``<dataset>.html`` per dataset with data to ``folder``. Returns the paths."""
     manifest = read_manifest(release)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
@@ -41,7 +41,7 @@ def _write(path: Path, text: str) -> Path:
 
 
 def index_page(manifest: Manifest) -> str:
-    """The index: every dataset with its counts, and a link to its page where it has data."""
+    """Return the index: every dataset with its counts, and a link to its page if it has data."""
     rows: list[list[object]] = []
     for name, dataset in manifest.datasets.items():
         if not isinstance(dataset, BuiltDataset):
@@ -72,5 +72,5 @@ def index_page(manifest: Manifest) -> str:
 
 
 def _reason(reason: str | None, status: str) -> str:
-    """Why a dataset has no data, where that says more than its status."""
+    """Return why a dataset has no data; empty if that only repeats its status."""
     return "" if reason is None or reason.replace("_", " ") == status else reason

@@ -14,14 +14,14 @@ from readbench_data.store.store import Store
 
 @contextmanager
 def lane_files(store: Store | None, dataset: str) -> Iterator[None]:
-    """What is read inside is the lane of a dataset: what cannot be read becomes a ``ReadbenchError``."""
+    """While this context is open, a file of the dataset's lane that cannot be read raises a ``ReadbenchError``."""
     try:
         yield
     except (pa.ArrowInvalid, pl.exceptions.ComputeError, OSError) as error:
         if store is None:
             raise
-        place, said = store.url(f"lanes/{dataset}"), str(error).splitlines()[0].rstrip(".")[:120]
+        place, cause = store.url(f"lanes/{dataset}"), str(error).splitlines()[0].rstrip(".")[:120]
         raise ReadbenchError(
-            f"{place}: a file of this lane cannot be read ({said}): remove the folder and run "
+            f"{place}: a file of this lane cannot be read ({cause}): remove the folder and run "
             f"`readbench build --dataset {dataset}`"
         ) from error

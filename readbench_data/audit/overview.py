@@ -1,4 +1,4 @@
-"""How a dataset's windows became entries, as plain data and in a few lines of text."""
+"""Counts of how a dataset's windows became entries, as plain data and as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUTCOMES = (Outcome.DROPPED, Outcome.POOL, Outcome.CORPUS, Outcome.QUERY)
 
 
 class ReasonCount(Record):
-    """Windows of one outcome that have one reason."""
+    """The number of windows with one outcome and reason."""
 
     outcome: str
     reason: str
@@ -29,7 +29,7 @@ class ReasonCount(Record):
 
 
 class ClassCount(Record):
-    """Retained windows of a class: in the pool, in the corpus and as queries, their units, and one of them."""
+    """The number of retained windows of a class: in the pool, in the corpus and as queries; their units; an example."""
 
     class_label: str
     pool: int
@@ -40,7 +40,7 @@ class ClassCount(Record):
 
 
 class Overview(Record):
-    """Windows of a dataset by outcome, reason and class. ``channels``: rows of ``channels.channel_tally``."""
+    """Numbers of windows by outcome, reason and class. ``channels``: rows of ``channels.channel_tally``."""
 
     dataset: str
     release: str
@@ -53,10 +53,10 @@ class Overview(Record):
 
 
 def overview(release: Path, dataset: str, store: Store | None = None) -> Overview:
-    """Counts of a dataset's windows by outcome, reason and class, and what its channels missed.
+    """Return the number of windows by outcome, reason and class, and the per-channel counts of missing values.
 
-    ``store``: a data root; without the lane that the release came from ``channels`` is None. Raises
-    ``ReadbenchError`` where the release has no such dataset.
+    ``store``: a data root; ``channels`` is None unless it has the lane of this release. Raises ``ReadbenchError`` if
+    the release has no such dataset.
     """
     rows = read_audit(release, dataset, ["entry_id", "class_label", "outcome", "reason", "unit"])
     kept = rows.filter(pl.col("outcome") != Outcome.DROPPED)
@@ -91,12 +91,12 @@ def overview(release: Path, dataset: str, store: Store | None = None) -> Overvie
 
 
 def describe_dataset(release: Path, dataset: str, store: Store | None = None) -> str:
-    """What :func:`overview` counts, in words."""
+    """Return the counts of :func:`overview` as text."""
     return overview_text(overview(release, dataset, store))
 
 
 def overview_text(facts: Overview) -> str:
-    """What :func:`overview` counted, in words, on about one screen."""
+    """Return the counts of :func:`overview` as text, on about one screen."""
     lines = [f"{facts.dataset}: {counted(facts.considered, 'window')} considered", ""]
     for outcome in OUTCOMES:
         lines.append(f"{outcome:10}{facts.outcomes[outcome]:>10,}")

@@ -1,4 +1,4 @@
-"""A window's channels with its label track beneath, as a PNG that reads in black and white."""
+"""Plots a window's channels and its label track as a PNG that is readable in black and white."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 MOST_CHANNELS = 12
 WIDTH, ROW, TRACK, TOP = 990.0, 84, 46, 34
-"""Pixels: the picture, a channel, the label track, and the title."""
+"""Pixels: width of the picture; heights of a channel, the label track and the title."""
 HATCHES = ("", "/", "\\", "/\\", "-", "|", "-|", "-/")
-"""By number of a code; with ``LABEL_FILLS`` each code reads by colour and without."""
+"""Hatch by number of a code; with ``LABEL_FILLS`` codes can be told apart with and without colour."""
 
 
 def plot_entry(
     path: Path, facts: EntryFacts, values: np.ndarray, channels: tuple[str, ...], found: Trace | None
 ) -> None:
-    """Write the plot of a window [T][C]; ``found`` gives the label track, without it the votes are shown instead."""
+    """Write the plot of a window [T][C]; ``found`` has the label track, without it the votes are shown."""
     write_png(draw_entry(facts, values, channels, found), path)
 
 
 def draw_entry(facts: EntryFacts, values: np.ndarray, channels: tuple[str, ...], found: Trace | None) -> Drawing:
-    """The drawing of :func:`plot_entry`."""
+    """Return the drawing of :func:`plot_entry`."""
     shown = liveliest(values, MOST_CHANNELS)
     names = [shorten(channels[c], 20) for c in shown]
     numbers = [ticks(float(values[:, c].min()), float(values[:, c].max()), 3) for c in shown]
@@ -66,7 +66,7 @@ def _title(facts: EntryFacts, channels: int, shown: np.ndarray, found: Trace | N
 
 
 def _channel(drawing: Drawing, series: np.ndarray, marked: list[float], box: tuple[float, float, float, float]) -> None:
-    """A channel [T] with lines at the left and below, and the numbers ``marked`` on its axis."""
+    """Draw a channel [T] with axes at the left and below, and the numbers ``marked`` on its axis."""
     left, top, right, bottom = box
     y = draw_trace(drawing, series, box, "plain", most=len(series))
     drawing.line(left, top - 4, left, bottom + 4)
@@ -77,7 +77,7 @@ def _channel(drawing: Drawing, series: np.ndarray, marked: list[float], box: tup
 
 
 def _shade(drawing: Drawing, filled: np.ndarray, steps: Scale, top: float, bottom: float) -> None:
-    """Grey behind the steps [T] whose value was filled; a step reaches half-way to its neighbours."""
+    """Draw grey behind the steps [T] with a filled value; a step extends half-way to its neighbours."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], filled, [False]]).astype(np.int8)))
     for first, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         start, end = steps(max(first - 0.5, steps.low)), steps(min(stop - 0.5, steps.high))

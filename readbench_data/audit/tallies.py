@@ -1,4 +1,4 @@
-"""Counts of a dataset's audit table that the audit page shows."""
+"""Counts from a dataset's audit table, for the audit page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS += ["event_coverage", "event_id", "filled_fraction", "sentinel_count", "
 
 
 def funnel(audit: pl.DataFrame) -> pl.DataFrame:
-    """Windows of each class after each stage (``FUNNEL``); faults first, most first, Normal last."""
+    """Return the number of windows per class after each stage (``FUNNEL``); largest class first, Normal last."""
     kept = pl.col("outcome") != Outcome.DROPPED
     return (
         audit.filter(pl.col("class_label").is_not_null())
@@ -44,8 +44,8 @@ def by_reason(audit: pl.DataFrame) -> list[tuple[str, str, int]]:
 
 
 def purity(audit: pl.DataFrame) -> dict[str, int]:
-    """Windows by the share of votes of the strongest class: bins of ten per cent, each
-    by its lower end, then pure ones alone."""
+    """Return the number of windows by the share of votes of the strongest class: bins of ten per cent, named by their
+    lower end, then a bin for pure windows."""
     share = audit["majority_share"].drop_nulls().to_numpy()
     edges = np.arange(0, 1.0001, 0.1)
     counts, _ = np.histogram(share[share < 1], bins=edges)
@@ -86,7 +86,7 @@ def margins(audit: pl.DataFrame, coverage: float) -> pl.DataFrame:
 
 
 def _next_classes(labelled: pl.DataFrame) -> pl.DataFrame:
-    """``entry_id, next_class`` of the windows in which another class than their own has a vote."""
+    """Return ``entry_id, next_class`` of the windows with a vote for another class than their own."""
     votes = (
         labelled.select("entry_id", own="class_label", vote="votes")
         .explode("vote", empty_as_null=True)
@@ -100,15 +100,16 @@ def _next_classes(labelled: pl.DataFrame) -> pl.DataFrame:
 
 
 def unlike(margins: pl.DataFrame, each: int) -> pl.DataFrame:
-    """At most ``each`` windows of equal class, next class and margin (to 0.1 %), in the order given, with ``alike``:
-    how many such windows there are."""
+    """Return at most ``each`` windows with the same class, next class and margin (to 0.1 %), in the given order;
+    ``alike`` is the number of such windows."""
     same = ["class_label", "next_class", pl.col("margin").mul(1000).round()]
     counted = margins.with_columns(alike=pl.len().over(same), place=pl.int_range(pl.len()).over(same))
     return counted.filter(pl.col("place") < each).drop("place")
 
 
 def units(audit: pl.DataFrame) -> pl.DataFrame:
-    """Every unit, most windows first: ``unit, side, windows, dropped, normal, faults, classes`` (of the kept ones)."""
+    """Return every unit, the largest first: ``unit, side, windows, dropped, normal, faults, classes`` (of the retained
+    windows)."""
     kept, normal = pl.col("outcome") != Outcome.DROPPED, pl.col("class_label") == NORMAL
     return (
         audit.group_by("unit")
@@ -147,8 +148,8 @@ def unit_rows(audit: pl.DataFrame, most: int = 40) -> list[tuple[str, np.ndarray
 
 
 def channel_stats(values: list[tuple[tuple[str, ...], np.ndarray]]) -> list[dict[str, Any]]:
-    """Channels of published windows: ``channel``, ``windows`` that have it, ``still`` of these where it does not move,
-    ``minimum``, ``mean`` (of the windows' means), ``maximum``; most still first."""
+    """Return the channels of published windows: ``channel``, number of ``windows`` with it and of windows where it is
+    constant (``still``), ``minimum``, ``mean`` (of the windows' means), ``maximum``; most often constant first."""
     stats: dict[str, list[float]] = {}
     for channels, window in values:
         low, high, mean = window.min(axis=0), window.max(axis=0), window.mean(axis=0, dtype=np.float64)
@@ -173,7 +174,7 @@ def channel_stats(values: list[tuple[tuple[str, ...], np.ndarray]]) -> list[dict
 
 
 def fill(audit: pl.DataFrame) -> pl.DataFrame:
-    """Source files of which a window holds a filled cell or a masked sentinel, most filled first: ``source_file,
+    """Return the source files with filled cells or masked sentinels in a window, most filled first: ``source_file,
     windows, touched, mean, most`` (shares of the cells of a window) and ``sentinels``."""
     return (
         audit.group_by("source_file")

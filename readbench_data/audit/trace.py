@@ -1,4 +1,4 @@
-"""The raw label evidence and the values of one window, from the curated recordings of the lane it was built in."""
+"""The raw label evidence and the values of one window, from the curated recordings of its lane."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from readbench_data.store.store import Stage, Store
 
 
 class TouchedChannel(Record):
-    """Steps of a window in which a channel was filled, and in which it held a sentinel."""
+    """The number of steps of a window in which a channel was filled, and in which it had a sentinel."""
 
     channel: str
     filled: int
@@ -28,7 +28,7 @@ class TouchedChannel(Record):
 
 @dataclass(frozen=True)
 class Trace:
-    """``values`` float32 [T][C] of the window, None where they were not read; ``marks`` (start, stop, code) in steps of
+    """``values`` float32 [T][C] of the window, None if they were not read; ``marks`` (start, stop, code) in steps of
     the window, from 0, in the order of the evidence; ``kind`` of evidence (``dense``, ``events``, ``points``,
     ``native``); ``unlabelled`` intervals; ``filled`` and ``masked`` cells bool [T][C], or None where there are none in
     the recording; ``own_unit`` before units were joined."""
@@ -43,7 +43,7 @@ class Trace:
     own_unit: str
 
     def touched(self) -> list[TouchedChannel]:
-        """Channels with cells that were filled or held a sentinel, those with most first."""
+        """Return the channels with filled cells or sentinels, those with most first."""
         none = np.zeros(len(self.channels), np.int64)
         filled, masked = (none if cells is None else cells.sum(axis=0) for cells in (self.filled, self.masked))
         rows = zip(self.channels, filled.tolist(), masked.tolist(), strict=True)
@@ -51,7 +51,7 @@ class Trace:
         return sorted(found, key=lambda one: (-max(one.filled, one.masked), one.channel))
 
     def strip(self, most: int = 12) -> str:
-        """The label track in words: ``0-119 normal, 120-255 f16``, or beats with their steps. Steps are inclusive."""
+        """Return the label track as text: ``0-119 normal, 120-255 f16``, or beats with their steps (inclusive)."""
         if self.kind == "points":
             parts = [f"{code} at {start}" for start, _, code in self.marks]
         else:
@@ -64,9 +64,9 @@ class Trace:
 
 
 def trace(store: Store, manifest: Manifest, row: AuditRow, values: bool = False) -> Trace | None:
-    """The trace of an audit row; None where this data root does not hold the lane that the release came from.
+    """Return the trace of an audit row; None if the lane of this release is not in the data root.
 
-    Without ``values`` everything but the values is read.
+    ``values``: whether the window's values are read too.
     """
     name = row.dataset
     if not is_current(store, manifest, name):
@@ -91,7 +91,7 @@ def trace(store: Store, manifest: Manifest, row: AuditRow, values: bool = False)
 
 
 def of_segment(segment: SegmentInfo, start: int, stop: int, unit: str) -> Trace:
-    """The trace of the window [start, stop) of a curated segment, with values where the segment has them."""
+    """Return the trace of the window [start, stop) of a curated segment, with values if the segment has them."""
     inside = [s for s in segment.evidence.spans if s.start < stop and s.stop > start]
     marks = tuple((max(s.start, start) - start, min(s.stop, stop) - start, s.code) for s in inside)
     holes = tuple(
@@ -117,7 +117,7 @@ def of_segment(segment: SegmentInfo, start: int, stop: int, unit: str) -> Trace:
 
 
 def _with_background(marks: tuple[tuple[int, int, str], ...], steps: int) -> tuple[tuple[int, int, str], ...]:
-    """Events with the stretches of normal operation between them."""
+    """Return the events, with the intervals of normal operation between them."""
     out: list[tuple[int, int, str]] = []
     reached = 0
     for start, stop, code in sorted(marks):

@@ -25,7 +25,7 @@ USER_AGENT = "Mozilla/5.0 (compatible; readbench-data)"
 
 ATTEMPTS = 5
 _BLOCK = 1 << 16
-"""What is lost of a block when the connection breaks is asked for again."""
+"""If the connection breaks within a block, the rest of the block is requested again."""
 
 
 @dataclass(frozen=True)

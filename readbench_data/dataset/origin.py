@@ -31,7 +31,7 @@ class Origin:
     def files(self, source: Source, miniature: Callable[[], tuple[Callable[[Path, int], None], str]]) -> FileSet:
         """The original files of a source. Raises ``NoData`` where they cannot be had.
 
-        ``miniature()`` gives the generator and the name of its module; it is only asked for miniatures.
+        ``miniature()`` gives the generator and the name of its module; it is called only for miniatures.
         """
         checksums = self.cache / "checksums" / f"{source.name}.json"
         if self.kind == OriginKind.MINIATURE:

@@ -1,1 +1,1 @@
-"""One way to make a page (``page``) and one way to draw (``drawing``), shared by every package that reports."""
+"""HTML pages (``page``) and drawings (``drawing``) for all packages that write reports."""

@@ -20,19 +20,19 @@ class Scale:
     stop: float
 
     def __call__(self, value: float) -> float:
-        """Position of a value."""
+        """Return the position of a value."""
         span = self.high - self.low
         return self.start + ((value - self.low) / span if span else 0.5) * (self.stop - self.start)
 
     def all(self, values: Numbers) -> np.ndarray:
-        """Positions of values [n]."""
+        """Return the positions of values [n]."""
         span = self.high - self.low
         share = (np.asarray(values, np.float64) - self.low) / span if span else np.full(len(values), 0.5)
         return self.start + share * (self.stop - self.start)
 
 
 def ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """At most ``most`` round numbers from ``low`` to ``high``, in steps of 1, 2 or 5 times a power of ten."""
+    """Return at most ``most`` round numbers from ``low`` to ``high``, in steps of 1, 2 or 5 times a power of ten."""
     span = high - low
     if not span > 0 or not np.isfinite(span):
         return [low]
@@ -51,7 +51,7 @@ def _steps(least: float) -> Iterator[float]:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """The numbers of an axis in equally many decimals; very large and very small ones with a power of ten."""
+    """Return the numbers of an axis with the same number of decimals, very large and small ones with a power of ten."""
     top = max((abs(v) for v in values), default=0.0)
     if top and not 1e-3 <= top < 1e5:
         power = int(np.floor(np.log10(top)))
@@ -66,6 +66,6 @@ def _decimals(values: Sequence[float]) -> list[str]:
 
 
 def width_of(text: str, size: int = 12) -> float:
-    """About how many pixels a text takes: widths of letters differ from font to font, so this errs on the wide side."""
+    """Return the approximate width of a text in pixels. Fonts differ, so this rather overestimates."""
     narrow, wide = sum(c in "iljtfr.,:;'|!()[] " for c in text), sum(c in "mwMW@%…" or c.isupper() for c in text)
     return size * (0.4 * narrow + 0.8 * wide + 0.6 * (len(text) - narrow - wide))

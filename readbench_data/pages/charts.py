@@ -1,4 +1,4 @@
-"""Charts that several reports show, each drawn from plain numbers."""
+"""Charts that several reports share, drawn from plain numbers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from readbench_data.pages.drawing import Drawing
 from readbench_data.pages.wording import shorten
 
 POINTS = 240
-"""Points of a line that a page shows, at most: one for each pixel and a half or so."""
+"""Most points of a line on a page: about one per 1.5 pixels."""
 
 
 def liveliest(values: np.ndarray, most: int) -> np.ndarray:
-    """Numbers of the ``most`` channels of a window [T][C] that change most for their size, in their own order."""
+    """Return the sorted indices of the ``most`` channels of a window [T][C] that change most for their size."""
     scale = np.abs(values).mean(axis=0) + 1e-9
     return np.sort(np.argsort(-values.std(axis=0) / scale, kind="stable")[:most])
 
 
 def thinned(values: np.ndarray, most: int = POINTS) -> np.ndarray:
-    """Steps of a series [T] that draw it in at most ``most`` points: the lowest and the highest of each stretch, so
-    that no peak is lost."""
+    """Return the steps of a series [T] that draw it with at most ``most`` points: the lowest and the highest of each
+    interval, so that no peak is lost."""
     if len(values) <= most:
         return np.arange(len(values))
     size = -(-len(values) // (most // 2))
@@ -40,7 +40,7 @@ def draw_trace(
     kind: str = "trace",
     most: int = POINTS,
 ) -> Scale:
-    """Draw a series [T] into a box (left, top, right, bottom), from its lowest to its highest value; its scale."""
+    """Draw a series [T] in a box (left, top, right, bottom), scaled to its range. Returns the scale."""
     left, top, right, bottom = box
     x = Scale(0, max(len(values) - 1, 1), left, right)
     y = Scale(float(values.min()), float(values.max()), bottom, top)
@@ -50,7 +50,7 @@ def draw_trace(
 
 
 def window(values: np.ndarray, channels: Sequence[str], title: str, most: int = 5) -> Markup:
-    """Up to ``most`` channels of a window [T][C], one below the other, each on its own scale."""
+    """Return a plot of up to ``most`` channels of a window [T][C], one below the other, each with its own scale."""
     shown = liveliest(values, most)
     width, row, left = 340, 34, 104
     drawing = Drawing(width, row * len(shown) + 2)
@@ -58,12 +58,12 @@ def window(values: np.ndarray, channels: Sequence[str], title: str, most: int = 
         drawing.text(0, row * i + row / 2 + 4, shorten(channels[channel], 13))
         draw_trace(drawing, values[:, channel], (left, row * i + 5, width - 4, row * (i + 1) - 5))
     low, high = values[:, shown].min(), values[:, shown].max()
-    told = f"{title}: {', '.join(channels[c] for c in shown)} over {len(values)} steps, from {low:.4g} to {high:.4g}"
-    return drawing.svg(title, told)
+    text = f"{title}: {', '.join(channels[c] for c in shown)} over {len(values)} steps, from {low:.4g} to {high:.4g}"
+    return drawing.svg(title, text)
 
 
 def columns(counts: Mapping[str, int], title: str, height: int = 130) -> Markup:
-    """A column chart of ordered bins with the number above each."""
+    """Return a column chart of ordered bins with the number above each."""
     most = max([*counts.values(), 1])
     width = max(24, min(56, 352 // max(len(counts), 1)))
     drawing = Drawing(width * len(counts), height)
@@ -81,7 +81,7 @@ def _brief(n: int) -> str:
 
 
 def bar(share: float, kind: str = "fault") -> Markup:
-    """A bar for a table cell; the number is next to it, so it needs no words."""
+    """Return a bar for a table cell; the number is next to it, so it has no text alternative."""
     drawing = Drawing(100, 11)
     if share > 0:
         drawing.box(0.5, 0.5, max(min(share, 1.0) * 99, 1), 10, kind)
@@ -89,7 +89,7 @@ def bar(share: float, kind: str = "fault") -> Markup:
 
 
 def bars(counts: Mapping[str, int], title: str, pale: str = "") -> Drawing:
-    """A bar for each count with its name and its number, most first; the one named ``pale`` in the style of Normal."""
+    """Return one bar per count with name and number, largest first; the one named ``pale`` in the style of Normal."""
     names = sorted(counts, key=lambda name: (-counts[name], name))[:24]
     most, row, top = max([*counts.values(), 1]), 19, 26
     left = max([width_of(shorten(name, 32)) for name in names], default=0) + 12
@@ -105,10 +105,10 @@ def bars(counts: Mapping[str, int], title: str, pale: str = "") -> Drawing:
 
 
 def timeline(rows: Sequence[tuple[str, np.ndarray]], title: str, bins: int = 160) -> Markup:
-    """One line of cells for each unit. Each row: its name, and codes [n] in order: 0 dropped, 1 Normal, 2 fault.
+    """Return one line of cells per unit. Each row: its name, and codes [n] in order: 0 dropped, 1 Normal, 2 fault.
 
-    A cell shows the highest code of the windows that fall into it: a tall box for a fault, a low one for Normal, a line
-    for dropped ones, so that it reads without colours.
+    A cell shows the highest code of its windows: a tall box for a fault, a low one for Normal, a line for dropped
+    windows, so that it is readable without colours.
     """
     left, tall = 190, 16
     drawing = Drawing(left + 3 * bins, tall * len(rows) + 2)

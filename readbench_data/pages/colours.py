@@ -29,10 +29,10 @@ DARK: Mapping[str, str] = {
     "warn": "#ffb27a",
 }
 LABEL_FILLS = ("#ffffff", "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#0072b2", "#d55e00")
-"""The colours of Okabe and Ito, after white for Normal; to be used with a hatch each, for greyscale."""
+"""White for Normal, then the colours of Okabe and Ito; each is used with its own hatch, for greyscale."""
 
 
 def variables() -> str:
-    """The colours as CSS variables, light by default and dark where the reader's system is."""
+    """Return the colours as CSS variables: light by default, dark if the reader's system is in dark mode."""
     light, dark = ("".join(f"--{name}:{colour};" for name, colour in named.items()) for named in (LIGHT, DARK))
     return f":root{{color-scheme:light dark;{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"

@@ -1,9 +1,9 @@
-"""One way to draw: a list of shapes in named styles, written as SVG or, for files, as PNG.
+"""Drawings: a list of shapes in named styles, written as SVG or, for files, as PNG.
 
-SVG is what pages and the lineage view show: a picture is a string of some kilobytes that needs no library, stays sharp
-at every size and, inside a page, takes the page's light or dark colours. ``matplotlib`` would cost every lane half a
-second for its import and its layout. Only ``readbench audit --plot`` writes a PNG, because that file is made to be put
-into a report or a chat; ``raster`` draws the same shapes with matplotlib, which is imported there and nowhere else.
+Pages and the lineage view use SVG: a picture is a string of some kilobytes that needs no library, stays sharp at every
+size and, in a page, uses the page's light or dark colours. ``matplotlib`` would cost every lane half a
+second for its import and its layout. Only ``readbench audit --plot`` writes a PNG, for use in a report or a chat;
+``raster`` draws the same shapes with matplotlib, which is imported only there.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Drawing:
                 self.line(x + ends[0], y + ends[1], x + ends[2], y + ends[3], "cell")
 
     def mark(self, x: float, y: float, number: int) -> None:
-        """Add the mark with a number: a place in ``MARKS``, from the first again after the last."""
+        """Add mark ``number`` of ``MARKS``; after the last mark they start again from the first."""
         shape, kind = MARKS[number % len(MARKS)]
         if shape == "circle":
             self.shapes.append(Circle(x, y, 4, kind))
@@ -69,23 +69,23 @@ class Drawing:
             self.path([x + a for a in across], [y + b for b in down], kind, closed=len(outline) > 2)
 
     def group(self, title: str, part: Drawing) -> None:
-        """Add the shapes of another drawing, with a title that is shown where the pointer rests on them."""
+        """Add the shapes of another drawing, with a title that is shown as a tooltip."""
         self.shapes.append(Group(title, tuple(part.shapes)))
 
     def svg(self, title: str, alternative: str = "") -> Markup:
-        """An ``<svg>`` element for a page, in the page's colours. ``title`` is shown where the pointer rests;
-        ``alternative`` is what someone who cannot see the picture needs to know (the title, if not given)."""
+        """Return an ``<svg>`` element for a page, in the page's colours. ``title`` is the tooltip; ``alternative`` is
+        the text for readers who cannot see the picture (by default the title)."""
         label = escape(alternative or title)
         return Markup(
             f'<svg role="img" aria-label="{label}" {self._size()}><title>{escape(title)}</title>{self._body()}</svg>'
         )
 
     def ornament(self) -> Markup:
-        """An ``<svg>`` element for a page that repeats what is in words next to it."""
+        """Return an ``<svg>`` element for a page that only repeats the text next to it."""
         return Markup(f'<svg aria-hidden="true" {self._size()}>{self._body()}</svg>')
 
     def image(self, alternative: str) -> str:
-        """Markdown with the picture inside, in light colours on white; ``alternative`` is its text alternative."""
+        """Return Markdown with the picture embedded, in light colours on white, and its text alternative."""
         kinds = {shape.kind for shape in flat(self.shapes)}
         style = "".join(rule(name, LIGHT) for name in sorted(kinds))
         text = (

@@ -1,4 +1,4 @@
-"""One way to make an HTML page: self-contained, readable on a phone, usable by keyboard, light or dark.
+"""Renders HTML pages: self-contained, readable on a phone, usable by keyboard, light or dark.
 
 A page's template extends ``page.html.j2`` and builds tables and figures with the macros of ``page_parts.html.j2``.
 """
@@ -16,11 +16,11 @@ from readbench_data.pages.templating import render, template_file
 
 
 def render_page(template: str, **values: Any) -> str:
-    """The page of a template, called ``<package>/<name>``, with its values."""
+    """Return the page rendered from the template ``<package>/<name>`` with the values."""
     return render(template, style=_style(), **values)
 
 
 @cache
 def _style() -> Markup:
-    """The CSS that every page has: colours, texts, tables, pictures."""
+    """Return the CSS of all pages: colours, texts, tables, pictures."""
     return Markup(variables()) + template_file("readbench_data.pages/page.css") + Markup(style_sheet())

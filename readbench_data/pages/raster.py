@@ -1,4 +1,4 @@
-"""A drawing as a PNG file: the same shapes and styles as in SVG, drawn with matplotlib."""
+"""Writes a drawing as a PNG file: the same shapes and styles as in SVG, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from readbench_data.pages.drawing import Drawing
 from readbench_data.pages.shapes import STYLES, TEXTS, Box, Circle, Path, Text, flat
 
 DPI, POINTS = 100, 0.72
-"""A pixel of a drawing is a hundredth of an inch; a hundredth of an inch in points."""
+"""``DPI``: pixels of a drawing per inch; ``POINTS``: points per pixel."""
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 
 
 def write_png(drawing: Drawing, path: FilePath, scale: float = 1.5) -> None:
-    """Write a drawing in light colours on white; ``scale``: pixels of the file for one of the drawing."""
+    """Write a drawing in light colours on white; ``scale``: pixels of the file per pixel of the drawing."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(drawing.width / DPI, drawing.height / DPI), dpi=DPI * scale)

@@ -1,4 +1,4 @@
-"""What a picture is made of: texts, lines, boxes and circles, each in a style that has a name."""
+"""The shapes of a picture: texts, lines, boxes and circles, each with a named style."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ TEXTS: Mapping[str, tuple[int, str, str]] = {
     "note": (11, "soft", "normal"),
     "heading": (13, "ink", "bold"),
 }
-"""Kind of text -> its size in pixels, its colour and its weight."""
+"""Size in pixels, colour and weight, by kind of text."""
 MARKS = (
     ("circle", "solid"), ("square", "solid"), ("triangle", "solid"), ("diamond", "solid"), ("cross", "open"),
     ("circle", "hollow"), ("plus", "open"), ("wedge", "solid"), ("square", "hollow"), ("triangle", "hollow"),
     ("diamond", "hollow"), ("wedge", "hollow"), ("circle", "grey"), ("square", "grey"), ("triangle", "grey"),
     ("diamond", "grey"), ("wedge", "grey"),
 )  # fmt: skip
-"""Shape and style of the marks, in the order in which they are handed out; each reads without colour."""
+"""Shape and style of the marks, in the order of use; they can be told apart without colour."""
 CIRCLE, HOLLOW_SQUARE, GREY_TRIANGLE = 0, 8, 14
 OUTLINES: Mapping[str, tuple[tuple[tuple[float, float], ...], ...]] = {
     "square": (((-4, -4), (4, -4), (4, 4), (-4, 4)),),
@@ -107,7 +107,7 @@ class Circle(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Shapes that belong together, with a ``title`` that is shown where the pointer rests on them."""
+    """Shapes that belong together, with a ``title`` that is shown as a tooltip."""
 
     title: str
     shapes: tuple[Shape, ...]
@@ -117,7 +117,7 @@ Shape = Text | Path | Box | Circle | Group
 
 
 def flat(shapes: Iterable[Shape]) -> Iterator[Text | Path | Box | Circle]:
-    """The shapes, those of groups one by one."""
+    """Yield the shapes, with groups replaced by their members."""
     for shape in shapes:
         if isinstance(shape, Group):
             yield from flat(shape.shapes)

@@ -14,7 +14,7 @@ FONT = "system-ui,sans-serif"
 
 
 def element(shape: Shape) -> str:
-    """A shape as an SVG element; every text in it is escaped."""
+    """Return a shape as an SVG element; every text in it is escaped."""
     match shape:
         case Text(x, y, text, anchor, kind):
             at = "" if anchor == "start" else f' text-anchor="{anchor}"'
@@ -33,7 +33,7 @@ def element(shape: Shape) -> str:
 
 
 def _points(x: Numbers, y: Numbers) -> str:
-    """The data of a path: its first point, then each step from point to point, in tenths of a pixel."""
+    """Return the data of a path: its first point, then the offset of each next point, to a tenth of a pixel."""
     at = np.rint(np.column_stack([x, y]) * 10).astype(np.int64)
     first, steps = at[0].tolist(), np.diff(at, axis=0).ravel().tolist()
     rest = f"l{' '.join(map(_tenths, steps))}" if steps else ""
@@ -42,17 +42,17 @@ def _points(x: Numbers, y: Numbers) -> str:
 
 @cache
 def _tenths(n: int) -> str:
-    """``n`` tenths, as short as SVG allows: ``3``, ``-.2``."""
+    """Return ``n`` tenths, as short as SVG allows: ``3``, ``-.2``."""
     return number(n / 10).replace("0.", ".", 1) if -10 < n < 10 else number(n / 10)
 
 
 def number(value: float) -> str:
-    """A number of pixels, to a tenth."""
+    """Return a number of pixels, to a tenth."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def rule(name: str, colours: Mapping[str, str] | None = None) -> str:
-    """The CSS of a style or a kind of text; ``colours``: in place of the page's variables."""
+    """Return the CSS of a style or a kind of text; ``colours`` replace the page's variables."""
 
     def colour(of: str) -> str:
         return of if of == "none" else colours[of] if colours else f"var(--{of})"
@@ -68,5 +68,5 @@ def rule(name: str, colours: Mapping[str, str] | None = None) -> str:
 
 
 def style_sheet() -> str:
-    """The CSS that a page needs for its pictures."""
+    """Return the CSS for the pictures of a page."""
     return "".join(f"svg {rule(name)}" for name in (*STYLES, *TEXTS))

@@ -1,10 +1,9 @@
 """The one jinja2 environment: HTML and Markdown from templates.
 
-A template is a file ``templates/<name>`` of a package and is called ``<package>/<name>``. Its name begins with that of
-the module that renders it, because by that name it counts as the code of the module
+A template is a file ``templates/<name>`` of a package; its name here is ``<package>/<name>``. The file name begins with
+the name of the module that renders it, so that the template is part of the module's code version
 (``readbench_data.store.code_version``). In HTML every value is escaped, unless it is ``Markup``; in Markdown
-(``.md.j2``) none is, and cells of tables pass through ``markdown_table``. A value that a template names and that is not
-given is an error.
+(``.md.j2``) none is, and ``markdown_table`` escapes table cells. A template that uses a missing value raises an error.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def render(template: str, **values: Any) -> str:
-    """The text of a template, called ``<package>/<name>``, with its values."""
+    """Return the text rendered from the template ``<package>/<name>`` with the values."""
     return _environment().get_template(template).render(values)
 
 
@@ -54,18 +53,18 @@ def _environment() -> Environment:
 
 
 def template_file(name: str) -> Markup:
-    """A file next to the templates of a package as it is, such as a script; called like a template."""
+    """Return a file next to the templates of a package unchanged, such as a script; ``name`` as for a template."""
     package, _, path = name.partition("/")
     return Markup(files(package).joinpath("templates", path).read_text(encoding="utf-8"))
 
 
 def breakable(name: str) -> Markup:
-    """A long name that may be broken after an underscore, a dot, a slash or a bar."""
+    """Return a long name in which lines may break after an underscore, a dot, a slash or a bar."""
     return Markup(re.sub(r"([_./|])", r"\1<wbr>", escape(str(name))))
 
 
 def cell(value: object) -> object:
-    """What a table shows for a value: yes or no, a number with separators, a dash where there is none."""
+    """Return the text of a value in a table: yes or no, a number with separators, a dash for None."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
@@ -74,7 +73,7 @@ def cell(value: object) -> object:
 
 
 def markdown_table(rows: Iterable[Sequence[str]], header: Sequence[str]) -> str:
-    """A Markdown table; a pipe in a cell is escaped and a line break becomes a space."""
+    """Return a Markdown table; a pipe in a cell is escaped and a line break becomes a space."""
     lines = [list(header), ["---"] * len(header)]
     lines += [[text.replace("|", "\\|").replace("\n", " ") for text in row] for row in rows]
     texts = ["| " + " | ".join(line) + " |" for line in lines]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """``1 file``, ``3 files``; ``plural`` where it is not the noun and an s."""
+    """Return ``1 file``, ``3 files``; ``plural`` if it is not the noun with an s."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def shorten(name: str, most: int) -> str:
-    """A name of at most ``most`` characters: its beginning and its end, which distinguish names of channels."""
+    """Return a name shortened to ``most`` characters: its beginning and its end, which distinguish channel names."""
     if len(name) <= most:
         return name
     head = (most - 1) // 3
@@ -17,6 +17,6 @@ def shorten(name: str, most: int) -> str:
 
 
 def sentence(text: str | None) -> str:
-    """A text with its full stop; nothing where there is none."""
+    """Return a text with its full stop; empty for None or an empty text."""
     text = (text or "").strip()
     return text if not text or text.endswith(".") else f"{text}."

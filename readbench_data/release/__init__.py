@@ -1,10 +1,10 @@
-"""A release: what is written, what it says of itself, and how it is verified.
+"""A release: how it is built, described, read, compared and verified.
 
-``parquet``      entries, audit table and pool as Parquet the Hub likes
+``parquet``      writes entries, audit tables and the pool as Parquet files that suit the Hub
 ``content``      logical content hashes that do not depend on library versions
 ``layout``       the names of a release's files
-``composition``  sizes, classes, relevant per query, imbalance, beside the printed row
+``composition``  sizes, classes, relevant per query and imbalance, next to the printed row
 ``card``         the dataset card
-``build``        from finished lanes to a release folder
-``verify``       checksums, schema and invariants
+``build``        builds a release folder from finished lanes
+``verify``       checks checksums, schemas and invariants
 """

@@ -1,4 +1,4 @@
-"""One window as the audit table has it."""
+"""One row of the audit table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from readbench_data.store.records import Number, Record
 
 
 class Vote(Record):
-    """How many steps (or beats) of a window have a raw code, and the class of that code."""
+    """The number of steps (or beats) of a window with one raw code, and the class of that code."""
 
     code: str
     class_label: str

@@ -1,4 +1,4 @@
-"""From finished lanes to a release folder: nothing is visible under its name before it is whole."""
+"""Builds a release folder from finished lanes. The folder gets its final name only when it is complete."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _AGAIN = "name it as well, with --dataset {}"
 
 @dataclass(frozen=True)
 class _Built:
-    """A lane to be gathered: its benchmark stage's record, and the folder of its files."""
+    """A lane that is part of the release: the record of its benchmark stage, and the folder of its files."""
 
     record: BenchmarkRecord
     place: str
@@ -52,8 +52,8 @@ class _Built:
 
 @dataclass(frozen=True)
 class _LeftOut:
-    """A lane that is not gathered. ``hint``: what a person could do, which depends on what else is in the data root,
-    so it is reported at once and never becomes part of the release."""
+    """A lane that is left out. ``hint``: what a user can do about it. The hint depends on what else is in the data
+    root, so it is reported by the command and is not written into the release."""
 
     status: LaneStatus
     reason: str | None = None
@@ -69,12 +69,12 @@ def build_release(
     gate: Callable[[Store, str], None] | None = None,
     miniatures: bool = True,
 ) -> Manifest:
-    """Gather the lanes into ``release/<version>/`` and return the manifest.
+    """Build ``release/<version>/`` from the lanes and return the manifest.
 
-    Only lanes that were built with ``config`` are gathered, and those of miniatures only where ``miniatures`` says
-    so: one release has one configuration, and original files are never filled up with stand-ins.
-    ``gate(store, folder)`` sees the finished folder before it is promoted and may raise. An unpublished version is
-    replaced whole; a published one with other content is refused.
+    Only lanes that were built with ``config`` are included, and lanes built from miniatures only if ``miniatures`` is
+    true: a release has one configuration, and miniatures never replace missing original files.
+    ``gate(store, folder)`` is called with the finished folder before it is promoted and may raise. An unpublished
+    version is replaced as a whole; a published version with other content is refused.
     """
     lanes = {name: _lane(store, name, source, config, miniatures) for name, source in sources.items()}
     files: dict[str, FileEntry] = {}
@@ -142,7 +142,7 @@ def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, mini
     stage, key = Stage(store, name, "benchmark"), state.benchmark or ""
     record = stage.done(key, BenchmarkRecord)
     if record is None:
-        raise ReadbenchError(f"{name}: its benchmark files are gone: run `readbench build --dataset {name}` again")
+        raise ReadbenchError(f"{name}: its benchmark files are missing: run `readbench build --dataset {name}` again")
     if record.raw.origin == OriginKind.MINIATURE and not miniatures:
         return _left_out(f"it was built from miniatures: {_AGAIN.format(name)}")
     wanted = shared_settings(config).to_json(), config.for_dataset(name, source.config).to_json()
@@ -156,18 +156,18 @@ def _left_out(hint: str) -> _LeftOut:
 
 
 def left_out(store: Store, sources: dict[str, Source], config: BenchmarkConfig, miniatures: bool) -> dict[str, str]:
-    """For each dataset that was built, but not so that it belongs to this release: why, and what to do."""
+    """Return, for each built dataset that does not fit this release, why it does not and what to do."""
     lanes = {n: _lane(store, n, source, config, miniatures) for n, source in sources.items()}
     return {name: lane.hint for name, lane in lanes.items() if isinstance(lane, _LeftOut) and lane.hint}
 
 
 def _inside(path: str, name: str) -> str:
-    """Where a lane keeps the file that a release has at ``path``."""
+    """Return the path, in a lane's folder, of the file that a release stores at ``path``."""
     return "audit.parquet" if path == layout.audit(name) else path.removeprefix(f"data/{name}/")
 
 
 def _describe(lane: _Built | _LeftOut, source: Source) -> DatasetEntry:
-    """A dataset's part of the manifest."""
+    """Return the manifest entry of a dataset."""
     if isinstance(lane, _LeftOut):
         return UnbuiltDataset(status=lane.status, reason=lane.reason, origin=None, partial=False)
     record = lane.record
@@ -230,7 +230,7 @@ def _compose(store: Store, source: Source, lane: _Built | _LeftOut) -> ComposedD
 
 
 def _shapes(store: Store, path: str) -> pa.Table | None:
-    """Class, length and width of every entry of a file, without its values in memory at once."""
+    """Return class, length and width of every entry of a file, reading one row group at a time."""
     if not store.exists(path):
         return None
     parts = []
@@ -265,7 +265,7 @@ def _refuse_rewrite(store: Store, version: str, manifest: Manifest) -> None:
 
 
 def releases(store: Store) -> list[str]:
-    """Versions that are built, oldest first by the time their manifest was written (local) or by name."""
+    """Return the built versions: in a local store sorted by the time of their manifest, oldest first, else by name."""
     names = [
         n for n in store.names("release") if not n.startswith(".") and store.exists(f"release/{n}/{layout.MANIFEST}")
     ]

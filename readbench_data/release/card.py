@@ -1,7 +1,7 @@
 """The dataset card: README.md of a release, with the YAML that makes ``load_dataset`` work.
 
-The card is made from the manifest and the composition alone, with the sources' declarations: nothing in it is
-written by hand for one release. What it says is in ``templates/card.md.j2``; its tables come from ``card_parts``.
+The card is generated from the manifest, the composition and the sources' declarations; nothing in it is written by
+hand for one release. The text is in ``templates/card.md.j2``; the tables come from ``card_parts``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CITATION = """@article{readbench2026,
 
 @dataclass(frozen=True)
 class Published:
-    """Where a card is read: ``repository`` OWNER/NAME on the Hub, or None in a folder; ``tag`` of the version."""
+    """Where a card is published: ``repository`` OWNER/NAME on the Hub, or None for a folder; ``tag`` of the version."""
 
     repository: str | None
     tag: str
@@ -52,10 +52,10 @@ def card(
     published: Published | None = None,
     since: tuple[str, str] | None = None,
 ) -> str:
-    """The whole card.
+    """Return the text of the card.
 
-    ``published``: where it will be read, for the code; without it the code reads the folder of the card.
-    ``since``: the previous version, and what has changed since in words.
+    ``published``: where it will be published, for the code examples; without it they read the folder of the card.
+    ``since``: the previous version, and the text of the changes since then.
     """
     present = list(manifest.built)
     where = published or Published(None, manifest.version)
@@ -85,7 +85,7 @@ def card(
 
 
 def configs(manifest: Manifest) -> list[JsonObject]:
-    """One config per dataset with a split for the queries and for each corpus; absent files are not listed."""
+    """Return one config per dataset, with one split for the queries and one per corpus, without missing files."""
     out = []
     for name in sorted(manifest.built):
         parts = []

@@ -1,4 +1,4 @@
-"""What the code in the dataset card needs: which dataset it loads, and from where. The code itself is a template."""
+"""Values for the code examples in the dataset card: which dataset they load, and from where. The code is a template."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from readbench_data.store.records import JsonObject
 
 
 def shown_dataset(manifest: Manifest, present: Sequence[str], repository: str | None, tag: str) -> JsonObject | None:
-    """The dataset that the code loads, the first with queries: ``name``, ``split``, ``largest`` corpus, the ``file`` of
-    the split, its ``audit`` table, ``repository`` and ``tag``. None where the release has no dataset."""
+    """Return the dataset that the code loads, the first with queries: ``name``, ``split``, ``largest`` corpus, the
+    ``file`` of the split, its ``audit`` table, ``repository`` and ``tag``. None if the release has no dataset."""
     if not present:
         return None
     name = next((n for n in present if layout.data(n, layout.QUERIES) in manifest.files), present[0])
@@ -28,6 +28,6 @@ def shown_dataset(manifest: Manifest, present: Sequence[str], repository: str | 
 
 
 def largest(manifest: Manifest, dataset: str) -> str:
-    """The split with the most Normal windows that a dataset has."""
+    """Return the corpus split of a dataset with the most Normal windows."""
     normal = [rho for rho in (10, 20) if layout.data(dataset, layout.normals(rho)) in manifest.files]
     return f"corpus_p{max(normal, default=0):02d}"

@@ -21,12 +21,12 @@ Rows = list[list[str]]
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Lines:
-    """A Markdown table."""
+    """Return a Markdown table, line by line."""
     return markdown_table(rows, header).split("\n")
 
 
 def limits(manifest: Manifest, composition: ReleaseComposition) -> Lines:
-    """The known limits of the release and of each dataset, one sentence each."""
+    """Return the known limits of the release and of each dataset, one sentence each."""
     lines = [
         f"**{name}: {entry.status.words}**. {sentence(entry.reason)}"
         for name, entry in manifest.datasets.items()
@@ -46,7 +46,7 @@ def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: Bui
     if described.partial:
         lines.append(f"{name} is partial: {described.partial_note}.")
     if not built.queries:
-        why = "no fault window is in its data" if not built.classes else "no class is in two units"
+        why = "its data have no fault window" if not built.classes else "no class occurs in two units"
         lines.append(f"{name} has no query: {why}.")
     if built.same_at_all_levels:
         lines.append(f"{name} has no Normal window: its corpus is the same at all three levels.")
@@ -62,12 +62,12 @@ def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: Bui
 
 
 def rules(manifest: Manifest, present: Sequence[str]) -> list[tuple[str, str]]:
-    """Each rule that a dataset of the release uses, and its meaning."""
+    """Return each labelling rule that a dataset of the release uses, and its meaning."""
     return [(rule, RULES[rule]) for rule in sorted({manifest.built[name].rule.name for name in present})]
 
 
 def label_rows(manifest: Manifest, sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
-    """The rule that gives each dataset's windows their class, and where the evidence is."""
+    """Return, for each dataset, the rule that labels its windows, and where the evidence is."""
     return [
         [
             name,
@@ -81,7 +81,7 @@ def label_rows(manifest: Manifest, sources: Mapping[str, Source], present: Seque
 
 
 def setting_rows(manifest: Manifest) -> Rows:
-    """The shared settings: name, value, where the value comes from, and meaning."""
+    """Return the shared settings: name, value, where the value comes from, and meaning."""
     config = manifest.config
     return [
         [f"`{name}`", _value(config[name]), _provenance(name, config[name], mark), meaning]
@@ -91,22 +91,22 @@ def setting_rows(manifest: Manifest) -> Rows:
 
 
 def choices(sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
-    """What this project chose or recovered for each dataset."""
+    """Return which settings of each dataset this project chose or recovered."""
     lines = []
     for name in present:
         source = sources[name]
         own = sorted(k for k, mark in source.marks.items() if mark == OURS)
         found = sorted(k for k, mark in source.marks.items() if mark == RECOVERED)
-        marked = [f"ours: {', '.join(own)}"] if own else []
-        marked += [f"recovered: {', '.join(found)}"] if found else []
-        lines.append(f"{name}: {'; '.join(marked) or 'all is stated'}.")
+        listed = [f"ours: {', '.join(own)}"] if own else []
+        listed += [f"recovered: {', '.join(found)}"] if found else []
+        lines.append(f"{name}: {'; '.join(listed) or 'every setting is stated'}.")
         if source.own_choice:
             lines.append(f"**{name}**: {sentence(source.own_choice)}")
     return lines
 
 
 def licence_rows(sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
-    """The terms of every source, with what was changed."""
+    """Return the terms of every source, and what was changed in its data."""
     return [
         [
             name,
@@ -121,13 +121,13 @@ def licence_rows(sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
 
 
 def version_line(manifest: Manifest) -> str:
-    """This version and what it is made with."""
+    """Return the line with this version, its seed and its configuration."""
     config = (manifest.config_hash or "")[:12]
     return f"- version {manifest.version}, seed {manifest.seed}, configuration `{config}`"
 
 
 def licence_note(name: str, source: Source, dataset: BuiltDataset) -> str:
-    """The licence note of one dataset, ``licenses/<dataset>.md``."""
+    """Return the licence note of one dataset, ``licenses/<dataset>.md``."""
     note = f". {sentence(source.licence.note)}" if source.licence.note else ""
     return render(
         "readbench_data.release/card_parts_licence.md.j2",
@@ -140,12 +140,12 @@ def licence_note(name: str, source: Source, dataset: BuiltDataset) -> str:
 
 
 def may(source: Source) -> str:
-    """Whether a source's data may be redistributed, in words."""
-    return "allowed" if source.licence.redistributable else "no licence grants it"
+    """Return the text for whether a source's data may be redistributed."""
+    return "allowed" if source.licence.redistributable else "no licence permits it"
 
 
 def changes(source: Source) -> str:
-    """What was done to a source's values and rows, as its licence requires to be stated."""
+    """Return what was changed in a source's values and rows; licences require this statement."""
     missing = (
         "rows with a missing value dropped, dead channels removed"
         if source.curation.missing == "drop_rows"
@@ -155,7 +155,7 @@ def changes(source: Source) -> str:
 
 
 def _provenance(name: str, value: Any, mark: str) -> str:
-    """The mark of a setting; where another value was set, it is ours, next to the marked one."""
+    """Return the mark of a setting; if its value is not the default, ``ours`` and the marked default."""
     default = _value(getattr(BenchmarkConfig(), name))
     return mark if _value(value) == default else f"ours ({mark}: {default})"
 

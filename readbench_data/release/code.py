@@ -1,4 +1,4 @@
-"""The version of the code that makes a release out of finished lanes."""
+"""The version of the code that builds a release from finished lanes."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from readbench_data.store.code_version import code_version
 
 
 def release_code() -> str:
-    """The code version that a release made by this code bears in its manifest."""
+    """Return the code version that this code writes into the manifest of a release."""
     return code_version("readbench_data.release.build", "readbench_data.release.card")

@@ -1,4 +1,4 @@
-"""The dictionary of columns as a Markdown page: what ``docs/columns.md`` holds."""
+"""Generates ``docs/columns.md``, the documentation of all columns."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ source's own time of the next step, also where curation dropped that step.
 
 
 def columns_page() -> str:
-    """The whole of ``docs/columns.md``."""
+    """Return the text of ``docs/columns.md``."""
     tables = {"entries": ENTRY_COLUMNS, "audit": AUDIT_COLUMNS, "index": INDEX_COLUMNS}
     return _PAGE.format(**{name: "\n".join(table(HEADER, table_rows(columns))) for name, columns in tables.items()})

@@ -1,4 +1,4 @@
-"""What a release holds of each dataset, beside the row the paper prints: ``composition.json``."""
+"""``composition.json``: the sizes of each dataset of a release, next to the row that the paper prints."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ COLUMNS = ("C", "T", "classes", "corpus", "queries", "rel/q", "imbalance")
 
 
 class SizeRow(Record):
-    """Sizes of a dataset: channels and timesteps of its windows (a range where they differ), fault classes, entries
-    of the corpora at each pollution level, queries; see :func:`compose_row` for the last two."""
+    """Sizes of a dataset: channels and timesteps of its windows (a range if they differ), number of fault classes,
+    corpus entries at each pollution level, queries. :func:`compose_row` defines the last two fields."""
 
     C: str | None
     T: str | None
@@ -30,7 +30,7 @@ class SizeRow(Record):
 
 
 class BuiltRow(SizeRow):
-    """Sizes of a built dataset, with the entries of each class. ``same_at_all_levels``: it has no Normal window."""
+    """Sizes of a built dataset, with entries per class. ``same_at_all_levels``: it has no Normal window."""
 
     corpus_classes: dict[str, int]
     query_classes: dict[str, int]
@@ -38,7 +38,7 @@ class BuiltRow(SizeRow):
 
 
 class ComposedDataset(Record):
-    """A dataset of the composition. ``difference``: how the built row differs from the printed one, by field."""
+    """One dataset of the composition. ``difference``: how the built row differs from the printed one, by field."""
 
     status: LaneStatus
     reason: str | None
@@ -63,13 +63,15 @@ class ReleaseComposition(Record):
 
 
 def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: dict[int, int]) -> BuiltRow:
-    """Sizes of one dataset. Tables need ``class_label, length, width``; ``normals``: Normals added at each level.
+    """Return the sizes of one dataset. The tables have ``class_label, length, width``; ``normals``: Normal windows
+    added at each level.
 
-    ``relevant_per_query`` is the mean over the actual queries of their class's corpus size, ``imbalance`` the
-    largest over the smallest class of the corpus anomalies (both as recovered from the printed table).
+    ``relevant_per_query`` is the mean, over all queries, of the number of corpus entries of the query's class;
+    ``imbalance`` is the size of the largest corpus class divided by that of the smallest, without Normal (both
+    definitions are recovered from the printed table).
     """
     corpus = Counter([] if anomalies is None else anomalies["class_label"].to_pylist())
-    asked = [] if queries is None else queries["class_label"].to_pylist()
+    wanted = [] if queries is None else queries["class_label"].to_pylist()
     lengths: set[int] = set()
     widths: set[int] = set()
     for table in (queries, anomalies):
@@ -84,11 +86,11 @@ def compose_row(queries: pa.Table | None, anomalies: pa.Table | None, normals: d
         T=_range(lengths),
         classes=len(corpus),
         corpus=tuple(levels),
-        queries=len(asked),
-        relevant_per_query=round(sum(corpus[c] for c in asked) / len(asked), 4) if asked else None,
+        queries=len(wanted),
+        relevant_per_query=round(sum(corpus[c] for c in wanted) / len(wanted), 4) if wanted else None,
         imbalance=round(max(corpus.values()) / min(corpus.values()), 4) if corpus else None,
         corpus_classes=dict(sorted(corpus.items())),
-        query_classes=dict(sorted(Counter(asked).items())),
+        query_classes=dict(sorted(Counter(wanted).items())),
         same_at_all_levels=bool(corpus) and not any(normals.values()),
     )
 
@@ -101,7 +103,7 @@ def _range(values: set[int]) -> str | None:
 
 
 def printed_row(printed: Printed | None) -> SizeRow | None:
-    """The printed row in the same words, or None where the paper's is not known."""
+    """Return the printed row with the same fields, or None if the paper's row is not known."""
     if printed is None:
         return None
     return SizeRow(
@@ -116,7 +118,7 @@ def printed_row(printed: Printed | None) -> SizeRow | None:
 
 
 def differences(built: BuiltRow, printed: SizeRow | None) -> dict[str, str]:
-    """How the built row differs from the printed one, field by field; nothing where they agree."""
+    """Return how the built row differs from the printed one, by field; fields that agree are left out."""
     if printed is None:
         return {}
     out = {}
@@ -151,7 +153,7 @@ def _cells(row: SizeRow | None) -> list[str]:
 
 
 def state(dataset: DatasetEntry | ComposedDataset) -> str:
-    """The word for where a dataset's data stand: complete, partial, miniature, or why there are none."""
+    """Return the state of a dataset's data: its origin, ``partial``, ``miniature``, or the status without data."""
     if dataset.status != LaneStatus.OK:
         return str(dataset.status)
     if dataset.origin == OriginKind.MINIATURE:
@@ -160,7 +162,7 @@ def state(dataset: DatasetEntry | ComposedDataset) -> str:
 
 
 def not_selected(composition: ReleaseComposition) -> list[str]:
-    """The datasets that this build was not asked for, in the paper's order."""
+    """Return the datasets that were not selected for this build, in the paper's order."""
     return [name for name, dataset in _in_order(composition) if dataset.status == LaneStatus.NOT_SELECTED]
 
 
@@ -169,9 +171,9 @@ def _in_order(composition: ReleaseComposition) -> list[tuple[str, ComposedDatase
 
 
 def table_rows(composition: ReleaseComposition, absent: bool = False) -> list[list[str]]:
-    """Rows of the composition table in the paper's order: dataset, data, each column built, the printed row beneath.
+    """Return the rows of the composition table in the paper's order: per dataset the built row, then the printed row.
 
-    ``absent``: also a row for each dataset without data, as cards of earlier versions have.
+    ``absent``: include datasets without data, as the cards of earlier versions do.
     """
     rows = []
     for name, dataset in _in_order(composition):

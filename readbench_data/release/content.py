@@ -1,7 +1,7 @@
-"""A hash of what a table says, not of how it is stored.
+"""A hash of the logical content of a table, independent of how it is stored.
 
 The same rows in the same order give the same hash under any library version, chunking, row-group size or
-compression, so releases built under other pins can be compared.
+compression, so releases that were built with different library versions can be compared.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 
 class ContentHash:
-    """Feed tables or record batches of one schema in row order; ``hexdigest`` may be asked at any time."""
+    """A running hash: feed tables or record batches of one schema in row order; call ``hexdigest`` at any time."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -24,14 +24,14 @@ class ContentHash:
     def update(self, table: pa.Table | pa.RecordBatch) -> None:
         """Add the rows of a table."""
         if table.schema.names != self._schema.names:
-            raise ValueError("the columns differ from the ones this hash was started with")
+            raise ValueError("the columns differ from the schema of this hash")
         self._rows += table.num_rows
         for column, state in zip(table.columns, self._columns, strict=True):
             for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
                 state.update(chunk)
 
     def hexdigest(self) -> str:
-        """SHA-256 of everything fed so far."""
+        """Return the SHA-256 of everything fed so far."""
         total = hashlib.sha256(str(self._rows).encode())
         for field, state in zip(self._schema, self._columns, strict=True):
             total.update(f"\0{field.name}\0".encode() + state.digest())
@@ -39,14 +39,14 @@ class ContentHash:
 
 
 def content_sha256(table: pa.Table) -> str:
-    """Logical hash of a whole table."""
+    """Return the logical hash of a whole table."""
     state = ContentHash(table.schema)
     state.update(table)
     return state.hexdigest()
 
 
 class _Column:
-    """Running hashes of one column: which cells are null, lengths of lists and texts, and the leaf data."""
+    """The running hashes of one column: null cells, lengths of lists and texts, and leaf data."""
 
     def __init__(self, kind: pa.DataType) -> None:
         self._kind = kind
@@ -97,7 +97,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _texts(array: pa.Array) -> tuple[np.ndarray, bytes]:
-    """Byte lengths of the texts of a column (0 for null) and all texts joined."""
+    """Return the byte length of each text of a column (0 for null), and all texts joined."""
     large = pc.fill_null(array, "").cast(pa.large_string())
     _, offsets, data = large.buffers()
     if data is None or len(large) == 0:

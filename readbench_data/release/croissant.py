@@ -1,7 +1,7 @@
 """``croissant.json``: a release in the MLCommons Croissant vocabulary (version 1.1), made from the manifest.
 
-Every Parquet file of entries is a file object with its checksum and a record set; addresses are relative, so the
-same bytes are true in a folder and on the Hub. A corpus is the record sets that its split names, one after another.
+Every Parquet file of entries is a file object with its checksum, and a record set. Addresses are relative, so the
+same file is valid in a folder and on the Hub. A corpus consists of the record sets that its split names.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ CONTEXT: JsonObject = {
 
 
 def _croissant_type(kind: pa.DataType) -> tuple[str, str | None]:
-    """Croissant data type of an Arrow type, and its array shape (None for a single value)."""
+    """Return the Croissant data type of an Arrow type, and its array shape (None for a single value)."""
     depth = 0
     while pa.types.is_list(kind):
         kind, depth = kind.value_type, depth + 1
@@ -75,7 +75,7 @@ def _croissant_type(kind: pa.DataType) -> tuple[str, str | None]:
 FIELDS: tuple[tuple[str, str, str | None, str], ...] = tuple(
     (column.name, *_croissant_type(column.type), column.meaning) for column in ENTRY_COLUMNS
 )
-"""Column of an entry file -> Croissant type, array shape (None for a single value), meaning."""
+"""Columns of an entry file: name, Croissant type, array shape (None for a single value), meaning."""
 
 CITE = (
     "Pastrana et al.: READ-Bench: Benchmarking Historical Instance Retrieval for Time-Series Diagnosis. "
@@ -84,7 +84,7 @@ CITE = (
 
 
 def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
-    """The description as JSON-LD."""
+    """Return the description as JSON-LD."""
     present = sorted(manifest.built)
     parts = {name: sources[name].licence for name in present}
     entries = [p for p in sorted(manifest.files) if p.startswith("data/")]
@@ -94,7 +94,7 @@ def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
         "and 20 % Normal. An independent rebuild of READ-Bench from its public sources."
     )
     if small:
-        about = f"Holds generated miniatures ({', '.join(small)}), not READ-Bench data. {about}"
+        about = f"Contains generated miniatures ({', '.join(small)}), not READ-Bench data. {about}"
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
@@ -106,7 +106,7 @@ def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
         "version": manifest.version,
         "license": sorted({licence.url for licence in parts.values()}),
         "keywords": ["time series", "anomaly", "fault diagnosis", "retrieval", "root cause analysis"],
-        "conditionsOfAccess": overall(parts).reason if parts else "it holds no dataset",
+        "conditionsOfAccess": overall(parts).reason if parts else "it contains no dataset",
         "distribution": [_file_object(path, manifest.files[path]) for path in entries],
         "recordSet": [_record_set(path) for path in entries],
     }
@@ -128,7 +128,7 @@ def _record_set(path: str) -> JsonObject:
     _, dataset, rest = path.split("/", 2)
     name = f"{dataset}/{rest.removesuffix('.parquet')}"
     splits = [split for split, members in layout.splits().items() if rest in members]
-    belongs = f"part of the split {', '.join(splits)}" if splits else "a part of the pool: every retained window"
+    belongs = f"part of the split {', '.join(splits)}" if splits else "part of the pool of all retained windows"
     return {
         "@type": "cr:RecordSet",
         "@id": name,

@@ -1,5 +1,5 @@
-"""What changed from one release to another: entries, per dataset and class, and what in settings, sources and code
-explains it. Only the two folders are needed. Values are read only of files whose logical content differs.
+"""Compares two releases: changed entries per dataset and class, and the changed settings, sources and code that explain
+them. Only the two folders are needed. Values are read only from files whose logical content differs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AUDIT = ["entry_id", "class_label", "outcome", "reason", "pollution"]
 
 
 def diff_releases(a: Path, b: Path) -> ReleaseDiff:
-    """The difference from the release in folder ``a`` to the one in ``b``."""
+    """Return the difference between the release in folder ``a`` (before) and the one in ``b`` (after)."""
     before, after = read_manifest(a), read_manifest(b)
     names = list(dict.fromkeys([*after.datasets, *before.datasets]))
     datasets = tuple(_dataset(name, a, b, before, after) for name in names)
@@ -45,8 +45,8 @@ def diff_releases(a: Path, b: Path) -> ReleaseDiff:
 
 
 def _files(before: Manifest, after: Manifest) -> Iterator[str]:
-    """Files whose content differs. The card and the composition name the version, so they count only where
-    the version is the same."""
+    """Yield the files whose content differs. The card and the composition contain the version, so they are compared
+    only if the version is the same."""
     same_version = before.version == after.version
     for path in sorted({*before.files, *after.files}):
         if not same_version and not path.startswith(("data/", "audit/", "licenses/")):
@@ -57,7 +57,7 @@ def _files(before: Manifest, after: Manifest) -> Iterator[str]:
 
 
 def _dataset(name: str, a: Path, b: Path, before: Manifest, after: Manifest) -> DatasetDiff:
-    """One dataset. Where one release only has it, its entries came or went with it: no entry needs a reason."""
+    """Compare one dataset. If only one release has it, its entries are listed as added or removed without a reason."""
     old, new = before.datasets.get(name), after.datasets.get(name)
     lone = (name in before.built) != (name in after.built)
     path = layout.audit(name)
@@ -114,15 +114,15 @@ def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
 
 
 def _rows(frame: pl.DataFrame, kind: str, why: pl.Expr | None = None) -> pl.DataFrame:
-    said = pl.lit(None, pl.String) if why is None else why
+    reason = pl.lit(None, pl.String) if why is None else why
     columns = ["class_before", "class_after", "set_before", "set_after"]
-    return frame.sort("entry_id").select("entry_id", pl.lit(kind).alias("change"), *columns, said.alias("why"))
+    return frame.sort("entry_id").select("entry_id", pl.lit(kind).alias("change"), *columns, reason.alias("why"))
 
 
 def _values(
     name: str, a: Path, b: Path, before: Manifest, after: Manifest, joined: pl.DataFrame
 ) -> Iterator[pl.DataFrame]:
-    """Entries that both releases publish and whose values or other columns differ."""
+    """Yield the entries that both releases publish with different values or other columns."""
     kept = joined.filter(pl.col("set_before").is_not_null() & pl.col("set_after").is_not_null())
     paths = [layout.data(name, file) for file, _ in SETS]
     stated = [{p: m.files[p].content_sha256 for p in paths if p in m.files} for m in (before, after)]
@@ -150,13 +150,13 @@ def _hashes(folder: Path, paths: list[str]) -> dict[str, tuple[bytes, bytes]]:
             for row, window in zip(table.select(["entry_id", *others]).to_pylist(), windows, strict=True):
                 shape = json.dumps([row["channels"], *window.shape]).encode()
                 values = xxhash.xxh3_128(shape + window.tobytes()).digest()
-                said = json.dumps([row[c] for c in others[1:]], ensure_ascii=False).encode()
-                found[row["entry_id"]] = values, xxhash.xxh3_128(said).digest()
+                rest = json.dumps([row[c] for c in others[1:]], ensure_ascii=False).encode()
+                found[row["entry_id"]] = values, xxhash.xxh3_128(rest).digest()
     return found
 
 
 def _causes(old: DatasetEntry | None, new: DatasetEntry | None) -> Iterator[str]:
-    """What of a dataset's part of the manifest differs, in words."""
+    """Yield one line per difference between the manifest entries of a dataset."""
     if _status(old) != _status(new):
         yield f"status {_status(old)} -> {_status(new)}" + (f" ({new.reason})" if new and new.reason else "")
     elif isinstance(old, BuiltDataset) and isinstance(new, BuiltDataset):

@@ -1,4 +1,4 @@
-"""The difference of two releases as data and in words; ``diff`` finds it."""
+"""The difference between two releases, as data and as text; ``diff`` computes it."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ADDED, REMOVED, RELABELLED, REVALUED, MOVED, REDESCRIBED = KINDS = (
     "moved",
     "redescribed",
 )
-"""``moved``: to another side or pollution level. ``redescribed``: another column, such as rca_target or extras."""
+"""``moved``: to another side or pollution level. ``redescribed``: another column, such as extras."""
 
 
 @dataclass(frozen=True)
 class DatasetDiff:
-    """One dataset. ``changes``: one row a changed entry and kind of change, with ``entry_id, change,
-    class_before, class_after, set_before, set_after, why`` (what the other release says of an entry it does not
-    publish). ``relabelled_unpublished``: windows published in neither whose class or reason to be dropped differs.
-    ``causes``: settings, sources and status that differ, in words. ``before`` and ``after`` are its status in
-    either, ``reason`` what the release without it says of that (None where it says no more)."""
+    """One dataset. ``changes``: one row per changed entry and kind of change, with ``entry_id, change,
+    class_before, class_after, set_before, set_after, why`` (the outcome of the entry in the release that does not
+    publish it). ``relabelled_unpublished``: windows that neither release publishes and whose class differs.
+    ``causes``: one line per setting, source file or status that differs. ``before`` and ``after``: its status in each
+    release; ``reason``: why one release has no data of it (None if that release gives no reason)."""
 
     dataset: str
     before: str
@@ -44,25 +44,25 @@ class DatasetDiff:
 
     @property
     def only_in(self) -> Literal["A", "B"] | None:
-        """The one release that has the dataset: ``A`` is the one before, ``B`` the one after."""
+        """The only release that has the dataset, ``A`` (before) or ``B`` (after); None if both or neither have it."""
         had, has = self.before == LaneStatus.OK, self.after == LaneStatus.OK
         return None if had == has else "A" if had else "B"
 
     def lone_words(self) -> str:
-        """One line about a dataset that one release only has: how many entries, and why the other has none."""
+        """Return one line about a dataset that only one release has: its entries, and why the other has none."""
         other, status = ("B", self.after) if self.only_in == "A" else ("A", self.before)
         reason = f" ({self.reason})" if self.reason else ""
         entries = counted(self.changes.height, "entry", "entries")
         return f"{self.dataset}: only in {self.only_in} ({entries}); {status.replace('_', ' ')} in {other}{reason}"
 
     def counts(self) -> dict[str, int]:
-        """Changed entries by kind; every kind is there."""
+        """Return the number of changed entries of every kind, also if it is 0."""
         found = dict(self.changes.group_by("change").len().iter_rows())
         return {kind: found.get(kind, 0) for kind in KINDS}
 
     def by_class(self) -> list[tuple[str, str, int]]:
-        """(kind, class, number): ``a -> b`` for a relabelled entry, and the sets for a moved one. Nothing where one
-        release only has the dataset: all its entries came or went with it."""
+        """Return (kind, class, number of entries); the class is ``a -> b`` for relabelled entries and has the sets for
+        moved ones. Empty if only one release has the dataset: all its entries were added or removed with it."""
         if self.only_in:
             return []
         name = pl.coalesce("class_after", "class_before")
@@ -78,15 +78,15 @@ class DatasetDiff:
         return sorted(rows.iter_rows(), key=lambda r: (order[r[0]], r[1]))
 
     def whys(self) -> dict[str, int]:
-        """Why entries came or went, as the other release's audit table has it."""
+        """Return the number of added or removed entries by their outcome in the other release's audit table."""
         rows = self.changes.drop_nulls("why").group_by("change", "why").len().sort("change", "len", "why")
         return {f"{change}: {why}": n for change, why, n in rows.iter_rows()}
 
 
 @dataclass(frozen=True)
 class ReleaseDiff:
-    """Two releases. ``causes``: what differs for all datasets; ``files``: paths whose bytes differ or that are in
-    one only."""
+    """Two releases. ``causes``: differences that affect all datasets; ``files``: paths of files that differ or that
+    only one release has."""
 
     before: str
     after: str
@@ -96,13 +96,13 @@ class ReleaseDiff:
 
     @cached_property
     def total(self) -> dict[str, int]:
-        """Changed entries by kind, over all datasets."""
+        """The number of changed entries by kind, over all datasets."""
         counts = [d.counts() for d in self.datasets]
         return {kind: sum(c[kind] for c in counts) for kind in KINDS}
 
     def proposed_bump(self) -> Bump | None:
-        """Labels, values or windows changed: major. Entries or datasets added: minor. Anything else: patch.
-        None where every byte but the version is the same."""
+        """Return the version step. Labels, values or windows changed: major. Entries or datasets added: minor. Anything
+        else: patch. None if the releases differ only in their version."""
         unpublished = sum(d.relabelled_unpublished for d in self.datasets)
         if unpublished or any(self.total[k] for k in (REMOVED, RELABELLED, REVALUED, MOVED)):
             return "major"
@@ -111,16 +111,16 @@ class ReleaseDiff:
         return "patch" if self.files or self.causes else None
 
     def changed(self) -> list[DatasetDiff]:
-        """Datasets in which anything differs."""
+        """Return the datasets with a difference."""
         return [d for d in self.datasets if d.changes.height or d.relabelled_unpublished or d.causes]
 
     def lone(self) -> list[DatasetDiff]:
-        """Datasets that one of the two only has."""
+        """Return the datasets that only one of the two releases has."""
         return [d for d in self.datasets if d.only_in]
 
     def words(self) -> str:
-        """Plain text: a line for each dataset that one release only has; then one for each other dataset that differs,
-        its classes and causes below it."""
+        """Return the report as text: one line per dataset that only one release has, then every other dataset that
+        differs, with its classes and causes."""
         lone = self.lone()
         names = (f"{self.before} (A)", f"{self.after} (B)") if lone else (self.before, self.after)
         lines = [f"from {names[0]} to {names[1]}: " + (_total(self.total) or "no entry differs")]
@@ -139,15 +139,15 @@ class ReleaseDiff:
             lines.append("files that differ: " + ", ".join(self.files[:8]) + (" ..." if len(self.files) > 8 else ""))
         lines.append("")
         bump = self.proposed_bump()
-        lines.append(f"proposed step of the version: {bump}" if bump else "the two hold the same")
+        lines.append(f"proposed version step: {bump}" if bump else "the two releases are identical")
         return "\n".join(lines)
 
     def total_changed(self) -> int:
-        """Changed entries of all kinds."""
+        """Return the number of changed entries of all kinds."""
         return sum(self.total.values())
 
     def to_json(self, entries: bool = True) -> JsonObject:
-        """Plain data; ``entries`` also lists every changed entry."""
+        """Return the difference as plain data, with ``entries`` also every changed entry."""
         return {
             "before": self.before,
             "after": self.after,

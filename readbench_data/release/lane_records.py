@@ -1,4 +1,4 @@
-"""What a lane hands over to a release: the record of each stage (``done.json``) and how the lane ended
+"""The records that a release reads from a lane: one per stage (``done.json``), and the result of the lane's last run
 (``status.json``)."""
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from readbench_data.windows.labeling import RuleName
 
 
 class CheckResult(Record):
-    """One expectation on one table. ``observed`` is small plain data for display."""
+    """The result of one expectation on one table. ``observed``: the observed values, as plain data for reports."""
 
     check: str
     description: str
@@ -22,7 +22,7 @@ class CheckResult(Record):
 
 
 class InputFile(Record):
-    """An original file of a source, by its path in the source's folder."""
+    """An original file of a source; ``path`` is relative to the source's folder."""
 
     path: str
     sha256: str
@@ -30,8 +30,8 @@ class InputFile(Record):
 
 
 class RawRecord(StageRecord):
-    """Original files: those that are read, those that are ignored with the reason, what is missing, and the files
-    whose published checksum was verified."""
+    """The original files: files that are read, ignored files with the reason, missing files, and files whose published
+    checksum was verified."""
 
     origin: OriginKind
     inputs: tuple[InputFile, ...]
@@ -48,7 +48,7 @@ class RecordingsRecord(StageRecord):
 
 
 class WindowCounts(Record):
-    """Windows that were labelled, and curated segments that are shorter than a window."""
+    """The number of labelled windows, and of curated segments that are shorter than a window."""
 
     windows: int
     short_segments: int
@@ -64,7 +64,7 @@ class WindowsRecord(StageRecord):
 
 
 class SharedSettings(Record):
-    """Settings of all datasets, those of single datasets left out."""
+    """The settings that all datasets share."""
 
     corpus_cap: int
     query_cap: int
@@ -72,12 +72,12 @@ class SharedSettings(Record):
 
 
 def shared_settings(config: BenchmarkConfig) -> SharedSettings:
-    """The settings of all datasets."""
+    """Return the settings that all datasets share."""
     return SharedSettings.parse({name: value for name, value in config.to_json().items() if name != "datasets"})
 
 
 class DatasetSettings(Record):
-    """Settings of one dataset, its source's options included. ``length`` and ``stride`` in timesteps."""
+    """The settings of one dataset, including its source's options. ``length`` and ``stride`` in timesteps."""
 
     min_same_class: int
     length: int | None = None
@@ -95,15 +95,15 @@ class RuleSettings(Record):
 
 
 class WrittenFile(Record):
-    """What a Parquet file holds: its rows, and a hash of what they say."""
+    """A Parquet file: its number of rows, and the hash of its logical content."""
 
     rows: int
     content_sha256: str
 
 
 class BenchmarkRecord(StageRecord):
-    """``files`` by their path in a release; ``wanted_normals`` and ``shortfall``: Normal windows by pollution level;
-    ``without_query``: why a class has no query; ``outcomes`` and ``reasons``: windows by their name."""
+    """``files`` by their path in a release; ``wanted_normals`` and ``shortfall``: number of Normal windows by pollution
+    level; ``without_query``: why a class has no query; ``outcomes`` and ``reasons``: number of windows by name."""
 
     raw: RawRecord
     settings: DatasetSettings
@@ -119,7 +119,7 @@ class BenchmarkRecord(StageRecord):
 
 
 class LaneState(Record):
-    """How the last run of a lane ended: ``reason`` where it is not ok, else the keys of its stages."""
+    """How the last run of a lane ended: the ``reason`` if its status is not ok, else the keys of its stages."""
 
     status: LaneStatus
     reason: str | None
@@ -130,12 +130,12 @@ class LaneState(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether the lane has a benchmark."""
+        """Whether the lane has a finished benchmark stage."""
         return self.status == LaneStatus.OK
 
 
 def lane_state(store: Store, name: str) -> LaneState | None:
-    """How the last run of a lane ended; None where it never ran."""
+    """Return how the last run of a lane ended; None if it never ran."""
     path = f"lanes/{name}/status.json"
     if not store.exists(path):
         return None
@@ -146,6 +146,6 @@ def lane_state(store: Store, name: str) -> LaneState | None:
 
 
 def set_lane_state(store: Store, name: str, state: LaneState) -> None:
-    """Keep how a lane's run ended, for the release."""
+    """Store how a lane's run ended, for the release."""
     if lane_state(store, name) != state:
         store.write_json(f"lanes/{name}/status.json", state.to_json())

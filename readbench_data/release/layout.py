@@ -1,4 +1,4 @@
-"""Names of a release's files. Fixed: other people's scripts rely on them."""
+"""The file names of a release. They are fixed, because users' scripts rely on them."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ ANOMALIES = "corpus-anomalies.parquet"
 
 
 def normals(rho: int) -> str:
-    """File of the Normals that enter at a pollution level."""
+    """Return the file of the Normal windows that are added at a pollution level."""
     return f"corpus-normals-{rho}.parquet"
 
 
 def data(dataset: str, file: str) -> str:
-    """Path of one of a dataset's Parquet files."""
+    """Return the path of one of a dataset's Parquet files."""
     return f"data/{dataset}/{file}"
 
 
 def audit(dataset: str) -> str:
-    """Path of a dataset's audit table."""
+    """Return the path of a dataset's audit table."""
     return f"audit/{dataset}.parquet"
 
 
 def licence(dataset: str) -> str:
-    """Path of a dataset's licence note."""
+    """Return the path of a dataset's licence note."""
     return f"licenses/{dataset}.md"
 
 
 def corpus_files(rho: int, levels: tuple[int, ...] = (0, 10, 20)) -> list[str]:
-    """Files that together are the corpus of a pollution level: the corpora nest, nothing is stored twice."""
+    """Return the files that together form the corpus of a pollution level. Corpora nest: no entry is stored twice."""
     return [ANOMALIES, *(normals(level) for level in levels if 0 < level <= rho)]
 
 
 def splits(levels: tuple[int, ...] = (0, 10, 20)) -> dict[str, list[str]]:
-    """Split name -> the files it is made of."""
+    """Return the files of each split, by split name."""
     return {"queries": [QUERIES], **{f"corpus_p{rho:02d}": corpus_files(rho, levels) for rho in levels}}

@@ -1,8 +1,8 @@
-"""Publishing: a versioned local folder.
+"""Publishing to a versioned local folder.
 
-``publish_local`` keeps each version under ``published/<version>/``. A release that holds miniatures is a preview
-and is replaced by the next build of its version; so is any version until ``readbench publish`` has recorded a
-receipt for it. From then on its content is final: a build that differs is refused.
+``publish_local`` copies each version to ``published/<version>/``. Until ``readbench publish`` has recorded a receipt
+for a version, it is a preview and the next build of that version replaces it. From then on its content is final: a
+build with other content is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from readbench_data.store.store import Store
 
 @dataclass(frozen=True)
 class LocalCopy:
-    """A version in the local versioned folder. ``content``: hash of the release; ``unchanged``: it was there."""
+    """A version in the local folder. ``content``: hash of the release; ``unchanged``: it was already there."""
 
     version: str
     target: str
@@ -28,7 +28,7 @@ class LocalCopy:
 
 
 def publish_local(store: Store, version: str) -> LocalCopy:
-    """Copy a release into the local versioned folder; nothing is done where it is there already."""
+    """Copy a release to the local versioned folder, unless the same content is already there."""
     release = f"release/{version}"
     target = f"published/{version}"
     if not store.exists(f"{release}/{layout.MANIFEST}"):

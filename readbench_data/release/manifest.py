@@ -1,4 +1,4 @@
-"""The manifest of a release, ``manifest.json``: what it holds, from which originals, under which settings."""
+"""The manifest of a release, ``manifest.json``: its files and datasets, their original files, and the settings."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from readbench_data.store.store import digest
 
 
 class FileEntry(Record):
-    """A file of a release. ``rows``: None but for Parquet; ``content_sha256``: hash of what it says, which does not
-    depend on how it is stored."""
+    """A file of a release. ``rows``: None except for Parquet files; ``content_sha256``: hash of the logical content,
+    which does not depend on how it is stored."""
 
     sha256: str
     bytes: int
@@ -26,7 +26,7 @@ class FileEntry(Record):
 
 
 def text_entry(data: bytes) -> FileEntry:
-    """Entry of a file that is not Parquet: its content is its bytes."""
+    """Return the entry of a file other than Parquet: its content hash is the hash of its bytes."""
     sha = hashlib.sha256(data).hexdigest()
     return FileEntry(sha256=sha, bytes=len(data), rows=None, content_sha256=sha)
 
@@ -39,7 +39,7 @@ class SourceFile(Record):
 
 
 class UnbuiltDataset(Record):
-    """A dataset of which this release has no data, and why."""
+    """A dataset without data in this release, and the reason."""
 
     status: LaneStatus
     reason: str | None = None
@@ -48,8 +48,8 @@ class UnbuiltDataset(Record):
 
 
 class BuiltDataset(Record):
-    """A dataset with data. ``missing``: what the complete source has beside; ``checksums_verified``: original files
-    that were compared with a published checksum; the other fields as in ``BenchmarkRecord``."""
+    """A dataset with data. ``missing``: files of the complete source that were not found; ``checksums_verified``:
+    number of original files that were compared with a published checksum; other fields as in ``BenchmarkRecord``."""
 
     status: LaneStatus
     origin: OriginKind
@@ -90,8 +90,8 @@ _ByStatus = Annotated[
 
 
 class Manifest(Record):
-    """``files`` by their path in the release; ``config``: the settings of all datasets; ``code_version``: of the code
-    that gathered the release."""
+    """``files`` by their path in the release; ``config``: the settings of all datasets; ``code_version`` of the code
+    that built the release."""
 
     version: str
     datasets: dict[str, _ByStatus]
@@ -104,22 +104,22 @@ class Manifest(Record):
 
     @property
     def built(self) -> dict[str, BuiltDataset]:
-        """The datasets with data, in the order of all."""
+        """The datasets with data, in the order of ``datasets``."""
         return {name: one for name, one in self.datasets.items() if isinstance(one, BuiltDataset)}
 
     @property
     def content(self) -> str:
-        """One hash for everything the release holds."""
+        """One hash of the content of all files."""
         return digest({path: file.content_sha256 for path, file in self.files.items()})
 
 
 def parse_manifest(found: object, name: str) -> Manifest:
-    """The manifest in parsed JSON. Raises ``ReadbenchError``, which calls it ``name``, with what it lacks."""
+    """Return the manifest from parsed JSON. Raises ``ReadbenchError`` with ``name`` and the wrong field."""
     try:
         manifest = Manifest.parse(found)
     except InvalidRecord as error:
         raise ReadbenchError(f"{name}: not the manifest of a release ({error})") from None
     for path in manifest.files:
         if path.startswith("/") or ".." in path.split("/"):
-            raise ReadbenchError(f"{name}: it names a file outside of the release ({path})")
+            raise ReadbenchError(f"{name}: it lists a file outside the release ({path})")
     return manifest

@@ -1,7 +1,7 @@
-"""Entries, audit tables and pools as Parquet that the Hub and its readers like.
+"""Writes entries, audit tables and pools as Parquet files that suit the Hub and its readers.
 
-zstd, byte-stream split on the values, content-defined chunking and stable row groups (so that what has not
-changed is not uploaded again: ``row_groups``), and a page index. The same table gives the same bytes.
+zstd compression, byte-stream split on the values, content-defined chunking and stable row groups (so that unchanged
+data is not uploaded again, see ``row_groups``), and a page index. The same table gives the same bytes.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from readbench_data.windows.columns import AUDIT_COLUMNS, arrow_schema
 TABLE_CHUNKING = {"min_chunk_size": 256 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 
 AUDIT_SCHEMA = arrow_schema(AUDIT_COLUMNS)
-"""Arrow schema of the audit table; what its columns mean: ``readbench_data.windows.columns``."""
+"""Arrow schema of the audit table; ``readbench_data.windows.columns`` documents its columns."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """What a file holds, for the manifest: ``rows`` and ``content_sha256`` (logical)."""
+    """A written file, for the manifest: number of ``rows`` and ``content_sha256`` (logical)."""
 
     rows: int
     content_sha256: str
@@ -37,7 +37,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Entry:
-    """One window to be published: ``values`` float32 [T][C] and the columns of the entry schema."""
+    """One window to publish: ``values`` float32 [T][C] and the other columns of the entry schema."""
 
     entry_id: str
     values: np.ndarray
@@ -51,7 +51,7 @@ class Entry:
 
 
 def entries_table(dataset: str, entries: Sequence[Entry]) -> pa.Table:
-    """Entries as a table of the entry schema, in the order given."""
+    """Return entries as a table of the entry schema, in the given order."""
     columns: dict[str, Any] = {
         "entry_id": pa.array([e.entry_id for e in entries], pa.string()),
         "dataset": pa.repeat(pa.scalar(dataset), len(entries)),
@@ -68,15 +68,15 @@ def entries_table(dataset: str, entries: Sequence[Entry]) -> pa.Table:
 
 
 def write_entries(stream: IO[bytes], dataset: str, entries: Iterable[Entry]) -> Written:
-    """Stream entries, in the order of their ids, into a Parquet file, one row group in memory at a time."""
+    """Write entries, sorted by id, to a Parquet file, with one row group in memory at a time."""
     groups = row_groups(entries, lambda entry: (entry.entry_id, entry.values.nbytes))
     return _write(stream, (entries_table(dataset, group) for group in groups))
 
 
 def write_entry_table(stream: IO[bytes], table: pa.Table) -> Written:
-    """A table of the entry schema, its rows in any order, as one Parquet file in the order of their ids.
+    """Write a table of the entry schema, with rows in any order, to one Parquet file sorted by id.
 
-    One row group of it is copied at a time.
+    One row group is copied at a time.
     """
     ids = table["entry_id"].to_pylist()
     windows = unnest(table["ts_values"])
@@ -93,7 +93,7 @@ def write_entry_table(stream: IO[bytes], table: pa.Table) -> Written:
 
 
 def _write(stream: IO[bytes], groups: Iterable[pa.Table]) -> Written:
-    """Row groups as one file; its pages are cut by the windows of the first group."""
+    """Write row groups to one file; the average window size of the first group sets the page size."""
     waiting = iter(groups)
     first = next(waiting, ENTRY_SCHEMA.empty_table())
     state = ContentHash(ENTRY_SCHEMA)
@@ -126,7 +126,7 @@ def _bytes_per_window(table: pa.Table) -> float:
 
 
 def write_table(stream: IO[bytes], table: pa.Table) -> Written:
-    """A flat table (audit) as one Parquet file; row groups of 100,000 rows, so that one row is found quickly."""
+    """Write a flat table (audit) to one Parquet file; row groups of 100,000 rows make finding one row quick."""
     pq.write_table(
         table,
         stream,

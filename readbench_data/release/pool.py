@@ -1,7 +1,7 @@
-"""The pool: every retained window, in the order of entry_id, written in bounded memory.
+"""Writes the pool, all retained windows sorted by entry_id, in bounded memory.
 
-Windows come recording by recording, so neighbours share a class; in the order of their hashes they do not. One
-pass spills them into buckets by the beginning of ``entry_id``; each bucket then fits in memory, is sorted, and
+Windows arrive recording by recording and must be sorted by entry_id, so that their order does not reveal the class. One
+pass spills them to buckets on disk by the first bits of ``entry_id``; each bucket then fits in memory, is sorted, and
 becomes one Parquet file.
 """
 
@@ -24,7 +24,7 @@ _SPILL_BYTES = 8 << 20
 def write_pool(
     store: Store, folder: str, dataset: str, entries: Iterable[Entry], total_bytes: int
 ) -> dict[str, Written]:
-    """Write ``part-000.parquet`` and so on into ``folder``; ``total_bytes`` of values are expected in all."""
+    """Write ``part-000.parquet`` and so on to ``folder``; ``total_bytes``: expected size of all values."""
     buckets = bucket_count(total_bytes)
     written = {}
     with tempfile.TemporaryDirectory(prefix="readbench-pool-") as temporary:
@@ -42,12 +42,12 @@ def write_pool(
 
 
 def bucket_count(total_bytes: int) -> int:
-    """A power of two, so that a pool that grows a little keeps every entry in its file."""
+    """Return a power of two, so that every entry stays in its file if the pool grows a little."""
     return min(1 << max(0, -(-total_bytes // BUCKET_BYTES) - 1).bit_length(), 4096)
 
 
 class _Spill:
-    """Entries on local disk, by bucket."""
+    """Entries spilled to local disk, by bucket."""
 
     def __init__(self, folder: Path, dataset: str, buckets: int) -> None:
         self._folder, self._dataset, self._buckets = folder, dataset, buckets
@@ -71,11 +71,11 @@ class _Spill:
         return bucket in self._files
 
     def bucket(self, bucket: int) -> pa.Table:
-        """A bucket in the order of arrival, read at one go: rows mapped in the order of hashes would be read singly."""
+        """Return a bucket in the order of arrival, read at once: a memory map would read sorted rows one by one."""
         return pa.ipc.open_stream(pa.py_buffer(self._path(bucket).read_bytes())).read_all()
 
     def forget(self, bucket: int) -> None:
-        """Give the disk of a bucket back."""
+        """Delete the file of a bucket."""
         self._path(bucket).unlink()
 
     def _path(self, bucket: int) -> Path:

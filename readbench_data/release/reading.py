@@ -1,4 +1,4 @@
-"""Reading a release that somebody else may have damaged: what cannot be read is one line that says what to do."""
+"""Reads releases that may be damaged: a file that cannot be read gives a one-line error with advice."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from readbench_data.store.records import InvalidRecord
 from readbench_data.store.store import Store
 
 UNREADABLE: tuple[type[Exception], ...] = (pa.ArrowException, pl.exceptions.PolarsError, OSError, InvalidRecord)
-"""What a damaged Parquet file may raise."""
+"""Exceptions that a damaged Parquet file may raise."""
 
 
 def read_manifest(release: Path) -> Manifest:
-    """The manifest of the release in a folder. ``ReadbenchError`` where there is none or it is not one."""
+    """Return the manifest of the release in a folder. Raises ``ReadbenchError`` if it is missing or invalid."""
     path = release / layout.MANIFEST
     if not path.is_file():
         raise ReadbenchError(f"{release}: no {layout.MANIFEST}: this is not a finished release")
@@ -31,7 +31,7 @@ def read_manifest(release: Path) -> Manifest:
 
 
 def manifest_in(store: Store, folder: str = "") -> Manifest:
-    """:func:`read_manifest` in a folder of a store."""
+    """Return the manifest of the release in a folder of a store; see :func:`read_manifest`."""
     path = f"{folder}/{layout.MANIFEST}" if folder else layout.MANIFEST
     if not store.exists(path):
         raise ReadbenchError(f"{store.url(folder)}: no {layout.MANIFEST}: this is not a finished release")
@@ -39,7 +39,7 @@ def manifest_in(store: Store, folder: str = "") -> Manifest:
 
 
 def manifest_of(data: bytes, name: str) -> Manifest:
-    """The manifest in the bytes of a file called ``name``. ``ReadbenchError`` where it is not one."""
+    """Parse the bytes of a manifest called ``name``. Raises ``ReadbenchError`` if they are invalid."""
     try:
         found = json.loads(data)
     except ValueError as error:
@@ -48,14 +48,14 @@ def manifest_of(data: bytes, name: str) -> Manifest:
 
 
 def read_composition(release: Path) -> ReleaseComposition:
-    """``composition.json`` of the release in a folder. ``ReadbenchError`` where there is none or it is not one."""
+    """Return the composition of the release in a folder. Raises ``ReadbenchError`` if it is missing or invalid."""
     return composition_in(Store(str(release)))
 
 
 def composition_in(store: Store, folder: str = "") -> ReleaseComposition:
-    """:func:`read_composition` in a folder of a store."""
+    """Return the composition of the release in a folder of a store; see :func:`read_composition`."""
     path = f"{folder}/{layout.COMPOSITION}" if folder else layout.COMPOSITION
-    advice = f"`readbench verify {store.url(folder)}` says what else is damaged"
+    advice = f"`readbench verify {store.url(folder)}` lists all damaged files"
     if not store.exists(path):
         raise ReadbenchError(f"{store.url(path)}: file is missing: {advice}")
     try:
@@ -65,7 +65,7 @@ def composition_in(store: Store, folder: str = "") -> ReleaseComposition:
 
 
 def read_audit(release: Path, dataset: str, columns: Sequence[str]) -> pl.DataFrame:
-    """Columns of the audit table of a dataset. ``ReadbenchError`` where there is none or it cannot be read."""
+    """Return columns of the audit table of a dataset. Raises ``ReadbenchError`` if it is missing or unreadable."""
     path = release / layout.audit(dataset)
     if not path.is_file():
         known = sorted(p.stem for p in (release / "audit").glob("*.parquet"))
@@ -77,7 +77,7 @@ def read_audit(release: Path, dataset: str, columns: Sequence[str]) -> pl.DataFr
 
 
 def find_audit_rows(release: Path, beginning: str) -> list[AuditRow]:
-    """The audit rows of all datasets whose entry_id begins with the prefix; at most two per dataset are read."""
+    """Return the audit rows, of any dataset, whose entry_id has this beginning; at most two per dataset."""
     found: list[AuditRow] = []
     for path in sorted(release / name for name in read_manifest(release).files if name.startswith("audit/")):
         try:
@@ -91,7 +91,7 @@ def find_audit_rows(release: Path, beginning: str) -> list[AuditRow]:
 
 
 def iter_entries(release: Path, path: str, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Columns of an entry file, row group by row group. ``ReadbenchError`` where it cannot be read."""
+    """Yield columns of an entry file, one row group at a time. Raises ``ReadbenchError`` if it cannot be read."""
     try:
         with pq.ParquetFile(release / path) as file:
             for group in range(file.num_row_groups):
@@ -101,6 +101,6 @@ def iter_entries(release: Path, path: str, columns: Sequence[str]) -> Iterator[p
 
 
 def damaged(path: Path, release: Path, error: Exception) -> ReadbenchError:
-    """The error of a file of a release that cannot be read."""
-    said = str(error).splitlines()[0].rstrip(".")[:120]
-    return ReadbenchError(f"{path}: cannot be read ({said}): `readbench verify {release}` says what else is damaged")
+    """Return the error for a file of a release that cannot be read."""
+    cause = str(error).splitlines()[0].rstrip(".")[:120]
+    return ReadbenchError(f"{path}: cannot be read ({cause}): `readbench verify {release}` lists all damaged files")

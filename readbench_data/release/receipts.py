@@ -1,4 +1,4 @@
-"""Receipts of what was published from a data root: they make the content of a version final."""
+"""Receipts of the versions published from a data root. A receipt makes the content of a version final."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RECEIPTS = "published/receipts.json"
 
 
 class Receipt(Record):
-    """One published version. ``content``: hash of the release, ``published_content`` of what was published of it;
+    """One published version. ``content``: hash of the release; ``published_content``: hash of its published view;
     ``also``: further targets of the same version."""
 
     content: str
@@ -23,20 +23,21 @@ class Receipt(Record):
 
 
 def receipts(data: Store) -> dict[str, Receipt]:
-    """Receipts by version. Raises ``ReadbenchError`` where they cannot be read."""
+    """Return the receipts by version. Raises ``ReadbenchError`` if they cannot be read."""
     if not data.exists(RECEIPTS):
         return {}
     try:
         return {version: Receipt.parse(found) for version, found in dict(data.read_json(RECEIPTS)).items()}
     except (InvalidRecord, ValueError, TypeError) as error:
         raise ReadbenchError(
-            f"{data.url(RECEIPTS)}: cannot be read as receipts ({error}): put a copy of it back, since it says which "
-            "versions are final"
+            f"{data.url(RECEIPTS)}: cannot be read as receipts ({error}): restore a copy of the file, because it lists "
+            "the versions that are final"
         ) from error
 
 
 def keep_receipt(data: Store, receipt: Receipt) -> None:
-    """Make a version final: builds with other content are refused from now on. Further targets are listed beside."""
+    """Store a receipt: from now on, builds of this version with other content are refused. A further target of a
+    version is added to its receipt."""
     kept = receipts(data)
     first = kept.get(receipt.version)
     if first is None:

@@ -1,13 +1,14 @@
-"""Which rows share a row group, and how its pages are cut: by what the rows are, not by how many precede them.
+"""Stable row groups and pages: they depend on the ids and sizes of the rows, not on how many rows come before them.
 
-Row groups. ``entry_id`` is a hash, and rows are ordered by it. A row group holds a dyadic range of ids (all that
-begin with the same bits): the largest such range whose values are at most ``ROW_GROUP_BYTES``. An entry therefore
-stays in its group whichever entries come or go elsewhere; only a group that outgrows the bound is split, in two.
+Row groups. ``entry_id`` is a hash, and rows are sorted by it. A row group contains a dyadic range of ids (all ids that
+begin with the same bits): the largest such range with at most ``ROW_GROUP_BYTES`` of values. Adding or removing entries
+elsewhere therefore moves no entry between groups; only a group that exceeds the limit is split, in two.
 
-Pages. The Hub keeps what it has seen in chunks of about 64 KB, so a new version costs little if its pages are the old
-ones byte for byte. The writer's own cut, at 256 KB to 1 MB of content, puts many windows into a page, and where one
-comes or goes it resynchronises only after many pages. With one page per window that is not needed. For windows too
-small for that, pages are small. The sizes are this project's choice, measured in ``benchmarks/publishing.py``.
+Pages. The Hub stores chunks of about 64 KB and uploads only new ones, so a new version costs little if its pages are
+byte-for-byte identical to the old ones. The writer's own pages, of 256 KB to 1 MB, contain many windows; if a window is
+added or removed, the writer resynchronises only after many pages. With one page per window no resynchronisation is
+needed. For smaller windows, where that would cost too much, pages are small. The sizes are this project's choice,
+measured in ``benchmarks/publishing.py``.
 """
 
 from __future__ import annotations
@@ -20,31 +21,32 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ROW_GROUP_BYTES = 90_000_000
-"""Most bytes of values in one row group; groups of a large file hold from about half of it on (32 to 100 MB read well
-everywhere)."""
+"""Most bytes of values in one row group; groups of a large file have about half of that or more (32 to 100 MB read
+well everywhere)."""
 
 ID_BITS = 128
 
 PAGE_A_WINDOW_FROM = 4096
-"""Bytes of values per window from which each window gets its own page."""
+"""A window with at least this many bytes of values gets its own page."""
 
-# The writer counts 8 bytes a value: its 4 bytes and two levels of 2. A page ends with the window that reaches the most.
+# The writer counts 8 bytes per value: 4 of the value, 2 for each of two levels. A window that reaches the maximum size
+# is the last of its page.
 PAGE_A_WINDOW = {"min_chunk_size": 4 << 10, "max_chunk_size": 8 << 10, "norm_level": 0}
 SMALL_PAGES = {"min_chunk_size": 1 << 10, "max_chunk_size": 128 << 10, "norm_level": 0}
 
 
 def chunking(bytes_per_window: float) -> dict[str, int]:
-    """Content-defined chunking of the writer for windows of so many bytes of values on average."""
+    """Return the writer's content-defined chunking for windows with this average number of bytes of values."""
     return PAGE_A_WINDOW if bytes_per_window >= PAGE_A_WINDOW_FROM else SMALL_PAGES
 
 
 def row_groups(
     rows: Iterable[T], place: Callable[[T], tuple[str, int]], limit: int = ROW_GROUP_BYTES
 ) -> Iterator[list[T]]:
-    """Rows in groups of at most ``limit`` bytes (at least one row per group).
+    """Yield the rows in groups of at most ``limit`` bytes (at least one row per group).
 
-    ``place`` gives the id (32 hex digits) and the bytes of a row; rows come in the order of their ids. Little more
-    than ``limit`` bytes are held.
+    ``place`` returns the id (32 hex digits) and the bytes of a row. ``rows`` must be sorted by id. Little more than
+    ``limit`` bytes are in memory at a time.
     """
     waiting: list[T] = []
     ids: list[int] = []
@@ -72,7 +74,7 @@ def row_groups(
 
 
 def _first_group(ids: list[int], sizes: list[int], floor: int, limit: int) -> tuple[int, int]:
-    """Number of rows in the first dyadic range from ``floor`` on that holds any and keeps to the limit; its end."""
+    """Return the number of rows in the first non-empty dyadic range from ``floor`` on within the limit, and its end."""
     fitting = bisect_right(list(accumulate(sizes)), limit)
     bits = ID_BITS
     while True:
@@ -81,7 +83,7 @@ def _first_group(ids: list[int], sizes: list[int], floor: int, limit: int) -> tu
             inside = bisect_left(ids, end)
             if inside and (inside <= fitting or bits == 0):
                 return inside, end
-            if not inside:  # nobody lives there: the next range begins after it
+            if not inside:  # the range is empty: the next one begins after it
                 floor, bits = end, ID_BITS
                 continue
         bits -= 1

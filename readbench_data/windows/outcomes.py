@@ -1,6 +1,6 @@
 """What becomes of a window, and why: every name used in the audit table, with its explanation for people.
 
-Code that decides refers to the members; reports show ``words``. A new reason is added here and nowhere else.
+Code that decides uses the members; reports show ``words``. A new reason is added only here.
 """
 
 from __future__ import annotations

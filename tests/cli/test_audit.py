@@ -96,7 +96,7 @@ def test_the_audit_works_without_the_lane(lite: Built, tmp_path: Path) -> None:
     at = ("--release", lite.release, "--data", tmp_path)
     ran = readbench("audit", row["entry_id"], *at, "--plot", tmp_path / "a.png")
     assert ran.code == 0
-    assert "label track   not here" in ran.out
+    assert "label track   not available" in ran.out
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     dropped = windows(lite, "mit_bih", pl.col("outcome") == "dropped")["entry_id"][0]
     ran = readbench("audit", dropped, *at, "--plot", tmp_path / "b.png")
@@ -334,7 +334,7 @@ def test_diff_of_two_versions(lite: Built, tmp_path: Path) -> None:
     shutil.copytree(data / "release" / built.VERSION, data / "release" / "1.0.0")
     same = readbench("diff", built.VERSION, "1.0.0", "--data", data)
     assert (same.code, same.err) == (0, "")
-    assert same.out.endswith("the two hold the same\n")
+    assert same.out.endswith("the two releases are identical\n")
     plain = readbench("diff", built.VERSION, "1.0.0", "--data", data, "--json", "--html", tmp_path / "d.html")
     assert json.loads(plain.out)["proposed_bump"] is None
     assert_accessible((tmp_path / "d.html").read_text())

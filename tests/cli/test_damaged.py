@@ -92,7 +92,7 @@ def test_names_that_match_no_window(lite: Built, release: Path) -> None:
     with (release / "audit" / "ctsr.parquet").open("wb") as stream:
         write_table(stream, pl.concat([table, twins]).sort("entry_id").to_arrow().cast(AUDIT_SCHEMA))
     ran = readbench("audit", "abcdef", "--release", release, *at)
-    assert (ran.code, ran.error) == (1, "readbench: abcdef is the beginning of several windows: give more digits")
+    assert (ran.code, ran.error) == (1, "readbench: abcdef matches several windows: give more digits")
     assert readbench("audit", "abcdef0", "--release", release, *at).code == 0
 
 

@@ -211,7 +211,7 @@ def test_a_manifest_that_points_outside_is_refused(old: Path, tmp_path: Path) ->
     shutil.copytree(old, place)
     (place / "manifest.json").write_text(json.dumps(manifest))
     target, tag = parse_reference(f"{tmp_path / 'out'}@0.1.0")
-    with pytest.raises(ReadbenchError, match="names a file outside of the release"):
+    with pytest.raises(ReadbenchError, match="lists a file outside the release"):
         pull(target, tag, tmp_path / "cache")
     with pytest.raises(ReadbenchError, match="there is no version 9"):
         pull(parse_target(str(tmp_path / "out")), "9.0.0", tmp_path / "cache")

@@ -41,10 +41,10 @@ blocks = re.findall(r"```python\\n(.*?)```", card, re.DOTALL)
 names = {}
 for block in blocks:
     exec(compile(block, "README.md", "exec"), names)
-assert names["proof"].height == 1, names["proof"]
+assert names["evidence"].height == 1, names["evidence"]
 assert names["values"].ndim == 2 and str(names["values"].dtype) == "float32"
-assert names["first"]["entry_id"] == names["asked"][0]["entry_id"]
-assert names["classes"]["len"].sum() == names["asked"].num_rows == names["table"].num_rows
+assert names["first"]["entry_id"] == names["queries"][0]["entry_id"]
+assert names["classes"]["len"].sum() == names["queries"].num_rows == names["table"].num_rows
 print(len(blocks))
 """
 

@@ -69,7 +69,7 @@ def only(kind: str, n: int = 1) -> dict[str, int]:
 def test_a_release_and_its_copy_have_no_differences(after: After) -> None:
     found = after.diff()
     assert (found.total, found.proposed_bump(), found.causes, found.files) == (only(""), None, (), ())
-    assert found.words().endswith("the two hold the same")
+    assert found.words().endswith("the two releases are identical")
 
 
 def test_a_relabelled_entry(after: After) -> None:
@@ -164,7 +164,7 @@ def test_a_removed_and_an_added_dataset(after: After) -> None:
     text = gone.words()
     assert [row for row in text.splitlines() if "ctsr" in row] == [line]
     assert "(A) to " in text
-    assert "any more" not in text, "the dataset was removed, not its windows"
+    assert "no longer" not in text, "the dataset was removed, not its windows"
     assert f"ctsr: only in B ({entries} entries); no data in A (the mirror has no folder ctsr)" in back.words()
     shown = json.loads(json.dumps(gone.to_json()))["datasets"]["ctsr"]
     assert (shown["only_in"], shown["reason"]) == ("A", "the mirror has no folder ctsr")

@@ -1,8 +1,8 @@
-"""Verification of a release folder: checksums, schema and every invariant the data model promises.
+"""Verifies a release folder: checksums, schemas and every invariant of the data model.
 
-``verify_release`` never stops at the first breach: it returns one row per file with counts of breaches, and the
-breaches in words. It needs the folder only, neither original files nor lanes. With the sources' declarations of the
-code that made a release, its card and licence notes are made again and compared byte for byte.
+``verify_release`` does not stop at the first problem: it returns one row per file with the number of problems by kind,
+and one message per problem. It needs only the folder, neither original files nor lanes. If this version of the
+code built the release, its card and licence notes are generated again and must be byte-for-byte identical.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["ERRORS", "FileReport", "Report", "verify_release"]
 
 
 def verify_release(release: Store, sources: Mapping[str, Source] | None = None, code: str | None = None) -> Report:
-    """Check the release in the root of ``release``. Raises ``ReadbenchError`` where there is no manifest.
+    """Check the release in the root of ``release``. Raises ``ReadbenchError`` if there is no manifest.
 
-    ``sources``, ``code``: this code's declarations and its version. A release that this version made has the texts it
-    would write; of any other, or without them, what the texts say in numbers is compared.
+    ``sources``, ``code``: the sources' declarations and the version of this code. If this version built the release,
+    its texts are compared as a whole; otherwise, or without declarations, only the numbers in them are compared.
     """
     manifest = manifest_in(release)
     check = Check(release, manifest)
@@ -51,7 +51,7 @@ def verify_release(release: Store, sources: Mapping[str, Source] | None = None, 
 
 
 def _check_dataset(check: Check, name: str, dataset: BuiltDataset) -> None:
-    """Entries, audit table and counts of one dataset."""
+    """Check the entries, the audit table and the counts of one dataset."""
     audit_path = layout.audit(name)
     if not check.release.exists(audit_path):
         return

@@ -1,4 +1,4 @@
-"""Entry files: values, channels, labels and order, and each entry beside its row of the audit table."""
+"""Checks entry files: values, channels, labels and order, and each entry against its row of the audit table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from readbench_data.windows.outcomes import Outcome
 
 
 def check_entries(check: Check, path: str, name: str, expected: pl.DataFrame) -> pa.Table | None:
-    """One entry file, row group by row group; its classes and shapes for the composition, None where unreadable."""
+    """Check one entry file by row groups. Returns classes and shapes for the composition, None if unreadable."""
     parts = [_check_values(check, path, name, table) for table in read_groups(check, path, ENTRY_SCHEMA, "entry")]
     if not parts:
         return None
@@ -28,7 +28,7 @@ def check_entries(check: Check, path: str, name: str, expected: pl.DataFrame) ->
 
 
 def check_pool(check: Check, paths: list[str], name: str, kept: pl.DataFrame) -> None:
-    """Every file of the pool, and that together they hold exactly the retained windows."""
+    """Check every file of the pool, and that together they contain exactly the retained windows."""
     ids: list[str] = []
     for path in paths:
         own: list[str] = []
@@ -38,12 +38,14 @@ def check_pool(check: Check, paths: list[str], name: str, kept: pl.DataFrame) ->
         _check_order(check, path, own)
         ids.extend(own)
     if len(ids) != kept.height or set(ids) != set(kept["entry_id"]):
-        check.breach(paths[0], "unresolved", "the pool does not hold exactly the retained windows of the audit table")
+        check.breach(
+            paths[0], "unresolved", "the pool does not contain exactly the retained windows of the audit table"
+        )
 
 
 def _check_order(check: Check, path: str, ids: list[str]) -> None:
     if ids != sorted(ids):
-        check.breach(path, "order_error", "rows are not in the order of entry_id")
+        check.breach(path, "order_error", "rows are not sorted by entry_id")
     if len(set(ids)) != len(ids):
         check.breach(path, "order_error", "an entry_id occurs twice")
 
@@ -57,10 +59,10 @@ def _check_values(check: Check, path: str, name: str, table: pa.Table) -> pa.Tab
     step_of_bad = np.searchsorted(np.cumsum(inner), np.flatnonzero(~np.isfinite(leaf)), side="right")
     bad = len(set(np.repeat(np.arange(len(lengths)), lengths)[step_of_bad].tolist()))
     if bad:
-        check.breach(path, "nan_values", f"{bad} entries hold a value that is not finite", bad)
+        check.breach(path, "nan_values", f"{bad} entries have a value that is not finite", bad)
     widths = [len(c) for c in table["channels"].to_pylist()]
     if column.null_count or steps.null_count or (inner != np.repeat(widths, lengths)).any():
-        check.breach(path, "shape_error", "a step does not hold one value per channel")
+        check.breach(path, "shape_error", "a step does not have one value per channel")
     if set(table["dataset"].to_pylist()) - {name}:
         check.breach(path, "label_error", "an entry names another dataset")
     for label, extras in zip(table["class_label"].to_pylist(), table["extras"].to_pylist(), strict=True):
@@ -93,7 +95,9 @@ def _check_against_audit(check: Check, path: str, shapes: pa.Table, expected: pl
         | (normal & (pl.col("outcome") == Outcome.QUERY))
     ).height
     if wrong:
-        check.breach(path, "label_error", f"{wrong} entries whose label, class or side disagree with the audit", wrong)
+        check.breach(
+            path, "label_error", f"{wrong} entries whose label, class or side does not match the audit table", wrong
+        )
 
 
 def _extras_problem(label: str, extras: str) -> str | None:
@@ -103,14 +107,14 @@ def _extras_problem(label: str, extras: str) -> str | None:
         return "extras is not JSON"
     if not isinstance(plain, dict):
         return "extras is not a JSON object"
-    for told in _texts(plain):
-        if told == label or (label != NORMAL and len(label) > 2 and label in told):
+    for text in _texts(plain):
+        if text == label or (label != NORMAL and len(label) > 2 and label in text):
             return f"extras names the class {label!r}"
     return None
 
 
 def _texts(plain: object) -> Iterator[str]:
-    """Every key and value of plain data as text."""
+    """Yield every key and value of plain data as text."""
     if isinstance(plain, dict):
         for key, value in plain.items():
             yield str(key)

@@ -1,4 +1,4 @@
-"""The manifest itself: the settings it states in several places agree."""
+"""Checks that the settings that the manifest states in several places agree."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from readbench_data.store.store import digest
 
 
 def check_settings(check: Check) -> None:
-    """The settings are stated in several places, which must agree."""
+    """Check that all statements of the settings agree."""
     manifest = check.manifest
     config = manifest.config
     if manifest.seed != config.get("seed"):
-        told = f"its seed ({manifest.seed}) is not that of its config ({config.get('seed')})"
-        check.breach(layout.MANIFEST, "checksum_error", told)
+        problem = f"its seed ({manifest.seed}) is not that of its config ({config.get('seed')})"
+        check.breach(layout.MANIFEST, "checksum_error", problem)
     if manifest.config_hash != digest(config):
         check.breach(layout.MANIFEST, "checksum_error", "its config_hash is not that of its config")
     shared = {k: v for k, v in config.items() if k != "datasets"}

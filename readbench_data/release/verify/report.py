@@ -1,4 +1,4 @@
-"""What verification finds: counts of breaches a file, and the breaches in words."""
+"""The findings of a verification: number of problems per file and kind, and one message per problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ERRORS = (
 
 @dataclass
 class FileReport:
-    """Counts of breaches in one file, by kind."""
+    """The number of problems in one file, by kind."""
 
     path: str
     counts: Counter[str] = field(default_factory=Counter)
@@ -34,7 +34,7 @@ class FileReport:
 
 @dataclass
 class Report:
-    """What verification found. ``problems`` is empty for a sound release."""
+    """The findings of a verification. ``problems``: one message each; empty if the release is intact."""
 
     version: str
     files: list[FileReport] = field(default_factory=list)
@@ -45,12 +45,12 @@ class Report:
         return not self.problems
 
     def rows(self) -> list[dict[str, str | int]]:
-        """One plain row a file, for the quality checks."""
+        """Return one plain row per file, for the quality checks."""
         return [{"path": f.path, **{e: f.counts[e] for e in ERRORS}} for f in self.files]
 
 
 class Check:
-    """A release under verification and what has been found so far."""
+    """A release under verification, and the findings so far."""
 
     def __init__(self, release: Store, manifest: Manifest) -> None:
         self.release = release
@@ -60,7 +60,7 @@ class Check:
 
     @cached_property
     def composition(self) -> ReleaseComposition | None:
-        """``composition.json``; None, with a breach, where it cannot be read."""
+        """``composition.json``; None, with a reported problem, if it cannot be read."""
         try:
             return ReleaseComposition.parse(self.release.read_json(layout.COMPOSITION))
         except (OSError, ValueError):
@@ -68,12 +68,12 @@ class Check:
             return None
 
     def breach(self, path: str, kind: str, words: str, count: int = 1) -> None:
-        """Record that a file breaks a promise; ``kind`` is one of ``ERRORS``."""
+        """Report a problem in a file; ``kind`` is one of ``ERRORS``, ``words`` the message."""
         self.file(path).counts[kind] += count
         self.report.problems.append(f"{path}: {words}")
 
     def file(self, path: str) -> FileReport:
-        """The report of a file, made at its first mention."""
+        """Return the report of a file, which is created at its first use."""
         if path not in self._by_path:
             self._by_path[path] = FileReport(path)
             self.report.files.append(self._by_path[path])

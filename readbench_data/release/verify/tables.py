@@ -1,4 +1,4 @@
-"""Parquet files: can they be read, is their schema the fixed one, are rows and content what the manifest states."""
+"""Checks Parquet files: they are readable, have the fixed schema, and match the rows and content in the manifest."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from readbench_data.release.verify.report import Check
 
 
 def read_groups(check: Check, path: str, schema: pa.Schema, called: str = "fixed") -> Iterator[pa.Table]:
-    """Row groups of a file, one in memory at a time; ends early, with a breach, where it is not what it should be.
+    """Yield the row groups of a file, one in memory at a time; stops at the first problem, which is reported.
 
-    At the end its rows and its logical content are compared with the manifest.
+    At the end, the number of rows and the logical content are compared with the manifest.
     """
     state, rows = ContentHash(schema), 0
     try:
@@ -39,9 +39,9 @@ def read_groups(check: Check, path: str, schema: pa.Schema, called: str = "fixed
 def _stated(check: Check, path: str, rows: int, content: str) -> None:
     stated = check.manifest.files.get(path)
     if stated is not None and stated.rows != rows:
-        check.breach(path, "row_error", f"{rows} rows, the manifest says {stated.rows}")
+        check.breach(path, "row_error", f"{rows} rows, but {stated.rows} in the manifest")
     if stated is not None and stated.content_sha256 != content:
-        check.breach(path, "checksum_error", "its content is not what the manifest states (content_sha256)")
+        check.breach(path, "checksum_error", "its content does not match the manifest (content_sha256)")
 
 
 def _same_schema(found: pa.Schema, fixed: pa.Schema) -> bool:

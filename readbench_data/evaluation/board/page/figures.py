@@ -56,10 +56,10 @@ def pollution_svg(lines: Sequence[Line]) -> Markup:
             drawing.mark(at_x, at_y, i)
         drawing.line(right + 5, float(curve[-1]), right + 11, label_y)
         drawing.text(right + 14, label_y + 4, label)
-    told = ", ".join(f"{line.name} {' '.join(f'{v:.3f}' for v in line.values if v is not None)}" for line in named)
+    listed = ", ".join(f"{line.name} {' '.join(f'{v:.3f}' for v in line.values if v is not None)}" for line in named)
     return drawing.svg(
         "Macro NDCG@10 at 0, 10 and 20 % Normal windows",
-        f"Macro NDCG@10 at 0, 10 and 20 % Normal windows, best of each family: {told}",
+        f"Macro NDCG@10 at 0, 10 and 20 % Normal windows, best of each family: {listed}",
     )
 
 
@@ -95,10 +95,10 @@ def cost_svg(lines: Sequence[Line]) -> Markup:
         point.mark(px, py, families.index(line.family))
         point.text(lx, ly + 4, str(line.number), "middle")
         drawing.group(f"{line.name}: {line.values[0]:.3f}, {line.cpu_s:.2f} s", point)
-    told = ", ".join(f"{line.name} {value:.3f} at {line.cpu_s:.2f} s" for line, value, _ in measured)
+    listed = ", ".join(f"{line.name} {value:.3f} at {line.cpu_s:.2f} s" for line, value, _ in measured)
     return drawing.svg(
         "Macro NDCG@10 at 0 % Normal windows against CPU time",
-        f"Macro NDCG@10 at 0 % Normal windows against CPU time: {told}",
+        f"Macro NDCG@10 at 0 % Normal windows against CPU time: {listed}",
     )
 
 
