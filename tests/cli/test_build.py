@@ -282,7 +282,7 @@ def test_another_seed_gives_another_release_and_a_published_version_is_never_rew
     assert {part: tree(data / part / VERSION) for part in before} == before
 
 
-def test_a_release_shrinks_only_if_told_and_shows_what_it_changes(lite: Built, tmp_path: Path) -> None:
+def test_a_release_shrinks_only_on_request_and_shows_what_it_changes(lite: Built, tmp_path: Path) -> None:
     data = lite.copy(tmp_path / "data", "lanes", "cache", "release", "published", "evaluation")
     before = tree(data / "release" / VERSION)
     words = ["build", "--data", data, "--version", VERSION, "--dataset", "ctsr", "--seed", "7"]
