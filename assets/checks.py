@@ -31,20 +31,20 @@ def raw_specs(asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
     ]
 
 
-def spec(asset: dg.AssetKey, name: str, why: str) -> dg.AssetCheckSpec:
-    """Return an advisory check for one of the assets after the lanes, which have no suite."""
-    return dg.AssetCheckSpec(name, asset=asset, description=why)
+def spec(asset: dg.AssetKey, name: str, why: str, blocking: bool = False) -> dg.AssetCheckSpec:
+    """Return a check that belongs to no suite, for one of the assets after the lanes; advisory unless ``blocking``."""
+    return dg.AssetCheckSpec(name, asset=asset, description=why, blocking=blocking)
 
 
 def result(
-    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: Mapping[str, Any]
+    asset: dg.AssetKey, declared: tuple[str, str], passed: bool, observed: Mapping[str, Any], blocking: bool = False
 ) -> dg.AssetCheckResult:
     """Return the result of a check created by :func:`spec`."""
     return dg.AssetCheckResult(
         check_name=declared[0],
         asset_key=asset,
         passed=passed,
-        severity=dg.AssetCheckSeverity.WARN,
+        severity=dg.AssetCheckSeverity.ERROR if blocking else dg.AssetCheckSeverity.WARN,
         description=declared[1],
         metadata={name: _shown(value) for name, value in observed.items()},
     )

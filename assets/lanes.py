@@ -7,6 +7,7 @@ not: the work of a stage (``readbench_data.lane``) or anything specific to one d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import dagster as dg
@@ -22,7 +23,7 @@ from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
 from readbench_data.dataset.status import LaneStatus
-from readbench_data.errors import NoData
+from readbench_data.errors import NoData, UsageError
 from readbench_data.leakage.facts import from_lane
 from readbench_data.leakage.leaks import find_leaks
 from readbench_data.leakage.shortcuts import find_shortcuts
@@ -31,9 +32,11 @@ from readbench_data.release.lane_records import (
     LaneState,
     RecordingsRecord,
     WindowsRecord,
+    set_lane_failed,
     set_lane_state,
 )
 from readbench_data.store.records import JsonObject
+from readbench_data.store.store import Store
 
 R = TypeVar("R", RecordingsRecord, WindowsRecord, BenchmarkRecord)
 Events = Iterator[dg.MaterializeResult | dg.AssetCheckResult]
@@ -80,8 +83,9 @@ def _raw(source: Source) -> dg.AssetsDefinition:
     @_asset(source, "raw", None, description, {"file"})
     def raw(workspace: Workspace) -> Events:
         try:
-            lane = workspace.lane(source)
-            record = stages.raw(lane)
+            with _failure_recorded(workspace.store, key):
+                lane = workspace.lane(source)
+                record = stages.raw(lane)
         except NoData as absent:
             absence = LaneState(status=LaneStatus.NO_DATA, reason=str(absent))
             set_lane_state(workspace.store, source.name, absence)
@@ -91,11 +95,12 @@ def _raw(source: Source) -> dg.AssetsDefinition:
             return
         known = () if record.origin == OriginKind.MINIATURE else source.known_sha256
         frame = projections.raw(record.inputs, known, set(record.verified))
-        try:
-            seen = expectations.require("raw", source.name, frame)
-        except expectations.CheckFailed as failed:
-            yield from checks.results(failed.results, key)
-            raise
+        with _failure_recorded(workspace.store, key):
+            try:
+                seen = expectations.require("raw", source.name, frame)
+            except expectations.CheckFailed as failed:
+                yield from checks.results(failed.results, key)
+                raise
         yield dg.MaterializeResult(
             asset_key=key,
             metadata=metadata.raw(source, record),
@@ -122,6 +127,7 @@ def _recordings(source: Source, settings: DatasetConfig[Any]) -> dg.AssetsDefini
     def recordings(workspace: Workspace) -> Events:
         lane = workspace.lane(source)
         yield from _gated(
+            workspace.store,
             key,
             lambda: stages.recordings(
                 lane, lambda s: expectations.require("recordings", source.name, projections.recordings(s))
@@ -156,7 +162,10 @@ def _windows(source: Source, settings: DatasetConfig[Any], config: BenchmarkConf
             return expectations.require("windows", source.name, frame)
 
         yield from _gated(
-            key, lambda: stages.windows(lane, gate), lambda record: metadata.windows(workspace, lane, record)
+            workspace.store,
+            key,
+            lambda: stages.windows(lane, gate),
+            lambda record: metadata.windows(workspace, lane, record),
         )
 
     return windows
@@ -191,18 +200,32 @@ def _benchmark(source: Source, settings: DatasetConfig[Any], config: BenchmarkCo
             set_lane_state(workspace.store, source.name, lane.state())
             return record
 
-        yield from _gated(key, work, lambda record: metadata.benchmark(lane, record))
+        yield from _gated(workspace.store, key, work, lambda record: metadata.benchmark(lane, record))
 
     return benchmark
 
 
-def _gated(key: dg.AssetKey, work: Callable[[], R], shown: Callable[[R], JsonObject]) -> Events:
-    """Run a stage and show its checks, also if a blocking check fails; then nothing is promoted."""
+@contextmanager
+def _failure_recorded(store: Store, key: dg.AssetKey) -> Iterator[None]:
+    """Record a lane as failed if its work raises, so that no release takes its earlier data unnoticed. Settings that
+    no build can use are refused before any work: they say nothing about the lane."""
     try:
-        record = work()
-    except expectations.CheckFailed as failed:
-        yield from checks.results(failed.results, key)
+        yield
+    except (NoData, UsageError):
         raise
+    except Exception as error:
+        set_lane_failed(store, key.path[0], str(error) or type(error).__name__)
+        raise
+
+
+def _gated(store: Store, key: dg.AssetKey, work: Callable[[], R], shown: Callable[[R], JsonObject]) -> Events:
+    """Run a stage and show its checks, also if a blocking check fails; then nothing is promoted."""
+    with _failure_recorded(store, key):
+        try:
+            record = work()
+        except expectations.CheckFailed as failed:
+            yield from checks.results(failed.results, key)
+            raise
     yield dg.MaterializeResult(
         asset_key=key,
         metadata={**shown(record), "reused": record.reused},

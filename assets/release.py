@@ -7,6 +7,7 @@ published.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import dagster as dg
 
@@ -15,12 +16,15 @@ import sources
 from assets import checks
 from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release_folder
 from assets.progress import report
-from assets.resources import Workspace
+from assets.resources import Workspace, stage_versions
 from expectations import projections
 from readbench_data.dataset.files import OriginKind
+from readbench_data.release import layout
 from readbench_data.release.build import build_release, left_out
 from readbench_data.release.code import release_code
 from readbench_data.release.composition import COLUMNS, table_rows
+from readbench_data.release.diff import diff_releases
+from readbench_data.release.guards import ReleaseRefused
 from readbench_data.release.local import publish_local
 from readbench_data.release.reading import composition_in, manifest_in
 from readbench_data.release.verify import verify_release
@@ -29,6 +33,7 @@ from readbench_data.store.store import Store
 
 RELEASE = dg.AssetKey("release")
 SAME_CONTENT = ("same_content", "the published copy has the content of the release")
+NOTHING_SILENT = ("nothing_silent", "the release loses no dataset, and takes none of a failed lane or of other code")
 PLACES = ("release", "published")
 
 
@@ -52,12 +57,13 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         group_name=GROUP,
         kinds={"parquet"},
         code_version=release_code(),
-        check_specs=checks.specs(RELEASE, "release"),
+        check_specs=[*checks.specs(RELEASE, "release"), checks.spec(RELEASE, *NOTHING_SILENT, blocking=True)],
         description="Versioned Parquet files, card, manifest and audit tables of every lane that is built; lists the "
         "datasets without data. Verified before it is promoted.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         seen: list[expectations.CheckResult] = []
+        shown: dict[str, dg.MetadataValue] = {}
 
         def gate(store: Store, folder: str) -> None:
             report("release: verifying")
@@ -67,6 +73,8 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                     "release", f"release {workspace.release_version}", projections.release(found.rows())
                 )
             )
+            if changes := _changes(store, f"release/{workspace.release_version}", folder):
+                shown["changes"] = dg.MetadataValue.text(changes)
 
         report("release: collecting the results of the lanes")
         version = workspace.release_version
@@ -79,7 +87,12 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                 release_code(),
                 gate,
                 miniatures=workspace.origin_kind == OriginKind.MINIATURE,
+                current_code=stage_versions,
+                insist=workspace.insist,
             )
+        except ReleaseRefused as refused:
+            yield checks.result(RELEASE, NOTHING_SILENT, False, {"reason": str(refused)}, blocking=True)
+            raise
         except expectations.CheckFailed as failed:
             yield from checks.results(failed.results, RELEASE)
             raise
@@ -103,10 +116,14 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
                         workspace.origin_kind == OriginKind.MINIATURE,
                     )
                 ),
+                **shown,
                 "bytes": sum(f.bytes for f in manifest.files.values()),
                 "path": dg.MetadataValue.path(workspace.store.url(f"release/{version}")),
             },
-            check_results=list(checks.results(seen, RELEASE)),
+            check_results=[
+                *checks.results(seen, RELEASE),
+                checks.result(RELEASE, NOTHING_SILENT, True, {}, blocking=True),
+            ],
         )
 
     @dg.asset(
@@ -133,6 +150,16 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         )
 
     return [release, published, *build_evaluation_assets()]
+
+
+def _changes(store: Store, replaced: str, folder: str) -> str | None:
+    """Return the difference from the release that is replaced, in words; None if there is none, if it has the same
+    content, or if the data root is not local."""
+    if not store.is_local or folder == replaced or not store.exists(f"{replaced}/{layout.MANIFEST}"):
+        return None
+    if manifest_in(store, replaced).content == manifest_in(store, folder).content:
+        return None
+    return diff_releases(Path(store.url(replaced)), Path(store.url(folder))).words()
 
 
 def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:

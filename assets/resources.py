@@ -15,7 +15,8 @@ from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.origin import Origin
 from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
-from readbench_data.lane import Lane
+from readbench_data.lane import STAGES, Lane
+from readbench_data.release.guards import Insist
 from readbench_data.store.code_version import code_version
 from readbench_data.store.store import Store
 
@@ -29,7 +30,9 @@ class Workspace(dg.ConfigurableResource):
     lite. ``mirror``: a folder or http URL with one folder per dataset. ``origin``: miniature, download or mirror;
     default: the mirror if there is one, else miniatures for the lite profile and downloads for the full one.
     ``settings``: NAME=VALUE overrides; ``config_file``: a TOML file of them. ``verify``: published checksums must
-    match. ``pool``: also write every retained window.
+    match. ``pool``: also write every retained window. ``allow_fewer``: datasets that a release may lose;
+    ``keep_failed``, ``without_failed``: take the earlier data of lanes whose last run failed, or leave those lanes out;
+    ``mixed_code``: accept lanes that were built by another version of the code.
     """
 
     data: str = DEFAULT_DATA
@@ -41,6 +44,10 @@ class Workspace(dg.ConfigurableResource):
     config_file: str = ""
     verify: bool = True
     pool: bool = False
+    allow_fewer: list[str] = []  # noqa: RUF012 - a pydantic field
+    keep_failed: bool = False
+    without_failed: bool = False
+    mixed_code: bool = False
 
     @classmethod
     def from_environment(cls) -> Workspace:
@@ -88,6 +95,11 @@ class Workspace(dg.ConfigurableResource):
         declared = {name: source.config for name, source in sources.all_sources().items()}
         return load_config(self.profile_name, file, self.settings, declared)
 
+    @property
+    def insist(self) -> Insist:
+        """What a release may do that is refused otherwise."""
+        return Insist(tuple(self.allow_fewer), self.keep_failed, self.without_failed, self.mixed_code)
+
     def lane(self, source: Source) -> Lane:
         """Return a dataset's lane. Raises ``NoData`` if its original files are not available."""
         config = self.config()  # before any file is fetched: a setting that no build can use is refused first
@@ -118,3 +130,8 @@ def readbench_home(data: str) -> Path:
 def stage_version(source: Source, stage: str) -> str:
     """Return the code version of one stage of a lane, for the lineage view."""
     return code_version(sources.module_names(source.name)[0], f"readbench_data.lane.stage_{stage}")
+
+
+def stage_versions(name: str) -> dict[str, str]:
+    """Return the code versions of all stages of a dataset's lane."""
+    return {stage: stage_version(sources.get(name), stage) for stage in STAGES}

@@ -57,6 +57,14 @@ Run the same command again to resume, also after a crash: it builds only what is
     help="Also write the quality checks as Data Docs and the audit pages, to docs/ in the data root.",
 )
 @click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed and continue with the others.")
+@click.option(
+    "--allow-fewer",
+    multiple=True,
+    metavar="NAME",
+    help="The release may lose this dataset (or: all).",
+)
+@click.option("--keep-failed", is_flag=True, help="Take the earlier data of datasets whose last run failed.")
+@click.option("--mixed-code", is_flag=True, help="Accept datasets that were built by another version of the code.")
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
@@ -71,6 +79,9 @@ def build(
     no_checksums: bool,
     data_docs: bool,
     keep_going: bool,
+    allow_fewer: tuple[str, ...],
+    keep_failed: bool,
+    mixed_code: bool,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
     import sources
@@ -79,7 +90,7 @@ def build(
     from readbench_data.dataset.files import mirror_folder
 
     names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
-    for name in names:
+    for name in (*names, *(name for name in allow_fewer if name != "all")):
         sources.get(name)
     if version is not None and (not version or "/" in version or version.startswith(".")):
         raise UsageError(f"--version {version!r}: give a name such as 0.2.0")
@@ -96,6 +107,10 @@ def build(
         config_file=str(Path(config_file).absolute()) if config_file else "",
         verify=not no_checksums,
         pool=pool,
+        allow_fewer=list(sources.all_sources()) if "all" in allow_fewer else list(allow_fewer),
+        keep_failed=keep_failed,
+        without_failed=keep_going and not keep_failed,
+        mixed_code=mixed_code,
     )
     config = workspace.config()
     for name in names:
@@ -105,8 +120,8 @@ def build(
     with _locked(data), _instance(data) as instance:
         definitions = build_definitions(workspace)
         _run_lanes(workspace, definitions, names, instance, keep_going)
-        _run_release(definitions, instance)
-    _summary(workspace, data)
+        changes = _run_release(definitions, instance)
+    _summary(workspace, data, changes)
     if data_docs:
         _data_docs(workspace, names)
 
@@ -171,7 +186,7 @@ def _run_lanes(
 ) -> None:
     from assets.definitions import lane_job
     from readbench_data.dataset.status import LaneStatus
-    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
+    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_failed
 
     store = workspace.store
     ended: dict[str, LaneState] = {}
@@ -182,8 +197,7 @@ def _run_lanes(
             except ReadbenchError as error:
                 if not keep_going:
                     raise
-                failed = LaneState(status=LaneStatus.FAILED, reason=" ".join(str(error).split()))
-                set_lane_state(store, name, failed)
+                set_lane_failed(store, name, str(error))
             state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
             ended[name] = state
             done(state.status if state.ok else f"{state.status}: {state.reason}")
@@ -194,17 +208,22 @@ def _run_lanes(
         )
 
 
-def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
+def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> str | None:
+    """Build the release and what follows it; return how it differs from the release it replaced, in words."""
     from assets.definitions import RELEASE_JOB
 
     with _shown("release") as done:
-        _execute(definitions, RELEASE_JOB, instance)
+        ran = _execute(definitions, RELEASE_JOB, instance)
         done("ok")
+    for shown in ran.asset_materializations_for_node("release"):
+        if (changes := shown.metadata.get("changes")) is not None:
+            return str(changes.value)
+    return None
 
 
-def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> None:
+def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
     """Run a job in this process; its errors are raised unchanged."""
-    definitions.resolve_job_def(job).execute_in_process(
+    return definitions.resolve_job_def(job).execute_in_process(
         instance=instance,
         raise_on_error=True,
         run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
@@ -240,7 +259,7 @@ def _shown(title: str) -> Iterator[Any]:
             raise
 
 
-def _summary(workspace: Workspace, data: str) -> None:
+def _summary(workspace: Workspace, data: str, changes: str | None) -> None:
     import sources
     from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out
@@ -251,6 +270,8 @@ def _summary(workspace: Workspace, data: str) -> None:
     store = workspace.store
     composition = composition_in(store, f"release/{version}")
     click.echo(f"\nrelease {version}: {store.url(f'release/{version}')}\n")
+    if changes:
+        click.echo(f"It replaces an earlier build of this version. Changes {changes}\n")
     rows = table_rows(composition)
     printed = {i for i, row in enumerate(rows) if row[1] == "printed"}
     print_table(["dataset", "data", *COLUMNS], rows, right={4, 6, 7, 8}, dim=printed)

@@ -81,6 +81,10 @@ class Lane:
         """Return the code version of a stage: a hash of the source's module, the stage's module and their imports."""
         return code_version(self.module, f"readbench_data.lane.stage_{stage}")
 
+    def versions(self) -> dict[str, str]:
+        """Return the code version of every stage."""
+        return {stage: self.version(stage) for stage in STAGES}
+
 
 def require(lane: Lane, name: str, kind: type[R]) -> R:
     """Return the current record of an earlier stage. Raises ``ReadbenchError`` if it is not built."""

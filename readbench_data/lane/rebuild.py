@@ -12,6 +12,7 @@ from readbench_data.dataset.source import Source
 from readbench_data.dataset.status import LaneStatus
 from readbench_data.lane import Lane, run_lane
 from readbench_data.release.build import build_release
+from readbench_data.release.guards import other_code
 from readbench_data.release.lane_records import LaneState, set_lane_state
 from readbench_data.release.manifest import BuiltDataset, Manifest
 from readbench_data.release.reading import read_manifest
@@ -49,18 +50,21 @@ def rebuild(
     ``make_lane`` raises ``NoData`` if original files are not available.
     """
     stated = read_manifest(release)
+    other: dict[str, list[str]] = {}
     pooled = any("/pool/" in path for path in stated.files)
     for name, dataset in stated.datasets.items():
         if isinstance(dataset, BuiltDataset):
             progress(f"rebuilding {name}")
             lane = make_lane(name, dataset.origin, _settings(name, dataset), pooled)
+            if dataset.code and (stages := other_code(dataset.code, lane.versions())):
+                other[name] = stages
             run_lane(lane)
             set_lane_state(store, name, lane.state())
         elif dataset.status != LaneStatus.NOT_SELECTED:
             set_lane_state(store, name, LaneState(status=dataset.status, reason=dataset.reason))
     config = BenchmarkConfig.from_json(stated.config)
     made = build_release(store, dict(sources), stated.version, config, code)
-    return _compare(stated, made, code)
+    return _compare(stated, made, code, other)
 
 
 def _settings(name: str, dataset: BuiltDataset) -> BenchmarkConfig:
@@ -71,7 +75,7 @@ def _settings(name: str, dataset: BuiltDataset) -> BenchmarkConfig:
     return BenchmarkConfig.from_json({**dataset.config.to_json(), "datasets": {name: own}})
 
 
-def _compare(stated: Manifest, made: Manifest, code: str) -> Rebuilt:
+def _compare(stated: Manifest, made: Manifest, code: str, other: Mapping[str, list[str]]) -> Rebuilt:
     old, new = stated.files, made.files
     found = Rebuilt(len(old))
     for path in sorted({*old, *new}):
@@ -82,6 +86,9 @@ def _compare(stated: Manifest, made: Manifest, code: str) -> Rebuilt:
             found.bytes.append(path)
             if old[path].content_sha256 != new[path].content_sha256:
                 found.content.append(path)
-    if stated.code_version != code:
+    if other:
+        shown = "; ".join(f"{name}: {', '.join(stages)}" for name, stages in other.items())
+        found.note = f"the release was built by another version of the code ({shown})"
+    elif stated.code_version != code:
         found.note = "the release was built by another version of the code"
     return found

@@ -87,6 +87,7 @@ def _write_benchmark(lane: Lane, place: str, gate: AuditGate | None) -> Benchmar
         outcomes=histogram(audit["outcome"]),
         reasons=histogram(audit["reason"]),
         checks=tuple(checks),
+        code=lane.versions(),
     )
 
 

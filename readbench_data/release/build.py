@@ -25,6 +25,7 @@ from readbench_data.release.composition import (
     printed_row,
 )
 from readbench_data.release.croissant import croissant
+from readbench_data.release.guards import Insist, StageCodes, refuse_failed, refuse_fewer, refuse_mixed_code
 from readbench_data.release.lane_records import BenchmarkRecord, lane_state, shared_settings
 from readbench_data.release.manifest import (
     BuiltDataset,
@@ -39,15 +40,18 @@ from readbench_data.release.receipts import receipts
 from readbench_data.store.store import Stage, Store, digest, json_bytes
 
 FORMAT = 1
+INSIST_ON_NOTHING = Insist()
 _AGAIN = "name it as well, with --dataset {}"
 
 
 @dataclass(frozen=True)
 class _Built:
-    """A lane that is part of the release: the record of its benchmark stage, and the folder of its files."""
+    """A lane that is part of the release: the record of its benchmark stage, and the folder of its files.
+    ``failed``: its last run failed, and these are the data of the run before."""
 
     record: BenchmarkRecord
     place: str
+    failed: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,23 +72,35 @@ def build_release(
     code: str,
     gate: Callable[[Store, str], None] | None = None,
     miniatures: bool = True,
+    current_code: Callable[[str], StageCodes] | None = None,
+    insist: Insist = INSIST_ON_NOTHING,
 ) -> Manifest:
     """Build ``release/<version>/`` from the lanes and return the manifest.
 
     Only lanes that were built with ``config`` are included, and lanes built from miniatures only if ``miniatures`` is
     true: a release has one configuration, and miniatures never replace missing original files.
-    ``gate(store, folder)`` is called with the finished folder before it is promoted and may raise. An unpublished
-    version is replaced as a whole; a published version with other content is refused.
+    ``gate(store, folder)`` is called with the finished folder before it becomes the release and may raise. An
+    unpublished version is replaced as a whole; a published version with other content is refused.
+
+    ``current_code``: the present code versions of a dataset's stages; None: they are not compared.
+    Raises ``ReleaseRefused`` if the release would lose a dataset, mix code or take data of a failed lane, and
+    ``insist`` does not allow it.
     """
-    lanes = {name: _lane(store, name, source, config, miniatures) for name, source in sources.items()}
+    lanes = {name: _lane(store, name, source, config, miniatures, insist) for name, source in sources.items()}
+    built = {name: lane for name, lane in lanes.items() if isinstance(lane, _Built)}
+    refuse_failed({name: _state_reason(store, name) for name, lane in built.items() if lane.failed}, insist)
+    if current_code is not None:
+        stated = {name: lane.record.code for name, lane in built.items() if not lane.failed}
+        refuse_mixed_code(stated, {name: current_code(name) for name in stated}, insist)
     files: dict[str, FileEntry] = {}
     staging = f"release/.building-{version}"
     final = f"release/{version}"
     target = staging if store.is_local else final
-    if not any(isinstance(lane, _Built) for lane in lanes.values()):
+    if not built:
         by_dataset = {n: lane.reason or lane.hint for n, lane in lanes.items() if isinstance(lane, _LeftOut)}
         reasons = "; ".join(f"{n}: {reason}" for n, reason in by_dataset.items() if reason)
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
+    refuse_fewer(store, version, built, insist)
     store.remove(staging)
     if target == final:  # nothing can be renamed there: a folder without a manifest is not a release
         store.remove(f"{final}/{layout.MANIFEST}")
@@ -133,11 +149,14 @@ def build_release(
     return manifest
 
 
-def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool) -> _Built | _LeftOut:
+def _lane(
+    store: Store, name: str, source: Source, config: BenchmarkConfig, miniatures: bool, insist: Insist
+) -> _Built | _LeftOut:
     state = lane_state(store, name)
     if state is None:
         return _left_out("")
-    if not state.ok:
+    failed = state.status == LaneStatus.FAILED and state.benchmark is not None and not insist.without_failed
+    if not state.ok and not failed:
         return _LeftOut(state.status, state.reason)
     stage, key = Stage(store, name, "benchmark"), state.benchmark or ""
     record = stage.done(key, BenchmarkRecord)
@@ -148,7 +167,12 @@ def _lane(store: Store, name: str, source: Source, config: BenchmarkConfig, mini
     wanted = shared_settings(config).to_json(), config.for_dataset(name, source.config).to_json()
     if digest([record.config.to_json(), record.settings.to_json()]) != digest(wanted):
         return _left_out(f"it was built with other settings: {_AGAIN.format(name)}")
-    return _Built(record, stage.place(key))
+    return _Built(record, stage.place(key), failed)
+
+
+def _state_reason(store: Store, name: str) -> str | None:
+    state = lane_state(store, name)
+    return state.reason if state is not None else None
 
 
 def _left_out(hint: str) -> _LeftOut:
@@ -157,7 +181,7 @@ def _left_out(hint: str) -> _LeftOut:
 
 def left_out(store: Store, sources: dict[str, Source], config: BenchmarkConfig, miniatures: bool) -> dict[str, str]:
     """Return, for each built dataset that does not fit this release, why it does not and what to do."""
-    lanes = {n: _lane(store, n, source, config, miniatures) for n, source in sources.items()}
+    lanes = {n: _lane(store, n, source, config, miniatures, INSIST_ON_NOTHING) for n, source in sources.items()}
     return {name: lane.hint for name, lane in lanes.items() if isinstance(lane, _LeftOut) and lane.hint}
 
 
@@ -191,6 +215,8 @@ def _describe(lane: _Built | _LeftOut, source: Source) -> DatasetEntry:
         without_query=record.without_query,
         outcomes=record.outcomes,
         reasons=record.reasons,
+        code=record.code,
+        **({"last_run_failed": True} if lane.failed else {}),
     )
 
 

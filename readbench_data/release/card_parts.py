@@ -43,6 +43,8 @@ def limits(manifest: Manifest, composition: ReleaseComposition) -> Lines:
 
 def _limits(name: str, dataset: ComposedDataset, built: BuiltRow, described: BuiltDataset) -> Lines:
     lines = []
+    if described.last_run_failed:
+        lines.append(f"{name}: the last run of its lane failed; these are the data of the run before.")
     if described.partial:
         lines.append(f"{name} is partial: {described.partial_note}.")
     if not built.queries:

@@ -167,6 +167,8 @@ def _causes(old: DatasetEntry | None, new: DatasetEntry | None) -> Iterator[str]
         yield from _settings("config", old.config.to_json(), new.config.to_json())
         yield from _settings("rule", old.rule.to_json(), new.rule.to_json())
         yield from _source_files(old.source_files, new.source_files)
+        if old.code and new.code:  # releases of earlier code state none
+            yield from _settings("code of", old.code, new.code)
 
 
 def _settings(title: str, old: Mapping[str, Any], new: Mapping[str, Any], skip: tuple[str, ...] = ()) -> Iterator[str]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.status import LaneStatus
@@ -103,7 +105,8 @@ class WrittenFile(Record):
 
 class BenchmarkRecord(StageRecord):
     """``files`` by their path in a release; ``wanted_normals`` and ``shortfall``: number of Normal windows by pollution
-    level; ``without_query``: why a class has no query; ``outcomes`` and ``reasons``: number of windows by name."""
+    level; ``without_query``: why a class has no query; ``outcomes`` and ``reasons``: number of windows by name;
+    ``code``: the code version of each stage."""
 
     raw: RawRecord
     settings: DatasetSettings
@@ -116,10 +119,12 @@ class BenchmarkRecord(StageRecord):
     outcomes: dict[str, int]
     reasons: dict[str, int]
     checks: tuple[CheckResult, ...]
+    code: dict[str, str] = Field(default_factory=dict)
 
 
 class LaneState(Record):
-    """How the last run of a lane ended: the ``reason`` if its status is not ok, else the keys of its stages."""
+    """How the last run of a lane ended: the ``reason`` if its status is not ok, and the keys of its stages. A lane whose
+    last run failed keeps the keys of the run before."""
 
     status: LaneStatus
     reason: str | None
@@ -149,3 +154,10 @@ def set_lane_state(store: Store, name: str, state: LaneState) -> None:
     """Store how a lane's run ended, for the release."""
     if lane_state(store, name) != state:
         store.write_json(f"lanes/{name}/status.json", state.to_json())
+
+
+def set_lane_failed(store: Store, name: str, reason: str) -> None:
+    """Record that a lane's last run failed. The keys of its earlier results are kept: whether a release may take those
+    is asked when it is built."""
+    before = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason=None)
+    set_lane_state(store, name, before.changed(status=LaneStatus.FAILED, reason=" ".join(reason.split())))

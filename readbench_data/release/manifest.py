@@ -49,7 +49,8 @@ class UnbuiltDataset(Record):
 
 class BuiltDataset(Record):
     """A dataset with data. ``missing``: files of the complete source that were not found; ``checksums_verified``:
-    number of original files that were compared with a published checksum; other fields as in ``BenchmarkRecord``."""
+    number of original files that were compared with a published checksum; ``code``: the code version of each stage of
+    its lane; ``last_run_failed``: the data are those of the run before; other fields as in ``BenchmarkRecord``."""
 
     status: LaneStatus
     origin: OriginKind
@@ -69,6 +70,8 @@ class BuiltDataset(Record):
     without_query: dict[str, str] = Field(default_factory=dict)
     outcomes: dict[str, int] = Field(default_factory=dict)
     reasons: dict[str, int] = Field(default_factory=dict)
+    code: dict[str, str] = Field(default_factory=dict)
+    last_run_failed: bool = False
 
     @property
     def miniature(self) -> bool:

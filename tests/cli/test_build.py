@@ -253,7 +253,8 @@ def test_a_write_that_fails_on_a_full_disk_leaves_the_earlier_release(
         sync(handle)
 
     monkeypatch.setattr(os, "fsync", full)
-    ran = readbench("build", "--data", data, "--version", VERSION, "--dataset", "ctsr", "--seed", "7")
+    words = ["--version", VERSION, "--dataset", "ctsr", "--seed", "7", "--allow-fewer", "all"]
+    ran = readbench("build", "--data", data, *words)
     monkeypatch.setattr(os, "fsync", sync)
     assert (ran.code, ran.out) == (1, "")
     assert f"readbench: {data}" in ran.error
@@ -279,3 +280,23 @@ def test_another_seed_gives_another_release_and_a_published_version_is_never_rew
         "is never rewritten; choose another with --version"
     )
     assert {part: tree(data / part / VERSION) for part in before} == before
+
+
+def test_a_release_shrinks_only_on_request_and_shows_what_it_changes(lite: Built, tmp_path: Path) -> None:
+    data = lite.copy(tmp_path / "data", "lanes", "cache", "release", "published", "evaluation")
+    before = tree(data / "release" / VERSION)
+    words = ["build", "--data", data, "--version", VERSION, "--dataset", "ctsr", "--seed", "7"]
+    ran = readbench(*words)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.error == (
+        f"readbench: release {VERSION} would lose 2 datasets that the release it replaces has: mit_bih, petrobras_3w: "
+        "build them with the same settings, choose another --version, or insist with --allow-fewer mit_bih "
+        "--allow-fewer petrobras_3w"
+    )
+    assert tree(data / "release" / VERSION) == before
+    ran = readbench(*words, "--allow-fewer", "all")
+    assert ran.code == 0, ran.err
+    assert "It replaces an earlier build of this version. Changes from " in ran.out
+    assert "because: seed 42 -> 7" in ran.out
+    assert set(manifest(data)["datasets"]["ctsr"]["code"]) == {"raw", "recordings", "windows", "benchmark"}  # type: ignore[index, arg-type]
+    assert readbench(*words, "--allow-fewer", "nonsense").code == 2

@@ -28,6 +28,7 @@ MODULES = (
     "evaluation.scoring.ties",
     "evaluation.statistics.friedman",
     "evaluation.statistics.intervals",
+    "release.guards",
     "selection.sampling",
     "selection.split",
     "windows.windowing",

@@ -14,6 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from readbench_data.dataset.status import LaneStatus
+from readbench_data.release.guards import ReleaseRefused
+from readbench_data.release.lane_records import lane_state, set_lane_state
+from readbench_data.store.store import Store
 from tests.support import built
 
 
@@ -189,6 +193,13 @@ def test_after_bad_input_the_earlier_lanes_still_give_the_same_release(earlier: 
         words = ["--mirror", mirror, "--dataset", "ctsr", "--profile", "lite"]
         assert built.readbench("build", "--data", earlier, *words).code == 1
     wanted = built.tree(earlier / "release" / built.VERSION)
+    with pytest.raises(ReleaseRefused, match="and only earlier data are there"):
+        built.gather(earlier)
+    store = Store(str(earlier))
+    for name in built.THREE:
+        state = lane_state(store, name)
+        assert state is not None
+        set_lane_state(store, name, state.changed(status=LaneStatus.OK, reason=None))
     built.gather(earlier)
     assert built.tree(earlier / "release" / built.VERSION) == wanted
 
