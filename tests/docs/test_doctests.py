@@ -28,6 +28,7 @@ MODULES = (
     "evaluation.scoring.ties",
     "evaluation.statistics.friedman",
     "evaluation.statistics.intervals",
+    "evaluation.submission.metadata",
     "selection.sampling",
     "selection.split",
     "windows.windowing",
