@@ -121,12 +121,48 @@ def verify(folder: Path, release: str | None, data: str, seconds: float, memory:
 
 @submission.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-def export(folder: Path) -> None:
+@click.option(
+    "--release", metavar="REL", help="The release its scripts use: a folder or OWNER/NAME@TAG; default: the newest."
+)
+@data_option
+def export(folder: Path, release: str | None, data: str) -> None:
     """Write a self-contained results repository, in the layout of the READ-Bench leaderboard, into FOLDER."""
     from readbench_data.evaluation.submission import export as write
 
-    for path in write(folder):
+    for path in write(folder, _default_release(data, release)):
         click.echo(str(path))
+
+
+def _default_release(data: str, release: str | None) -> str | None:
+    """The release to write into config.json: as given on the Hub, else the folder; None if there is none yet."""
+    if release is not None and "@" in release and not Path(release).exists():
+        return release
+    try:
+        return str(find_release(data, release).absolute())
+    except ReadbenchError:
+        if release is not None:
+            raise
+        return None
+
+
+@submission.command()
+@click.argument("repository", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@release_option
+@data_option
+@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Also write it as one page.")
+def board(repository: Path, release: str | None, data: str, html: Path | None) -> None:
+    """Show the leaderboard of REPOSITORY/submissions/*/results.json."""
+    from readbench_data.evaluation.board.page import build_page
+    from readbench_data.evaluation.board.text import to_text
+    from readbench_data.evaluation.submission.repository import repository_board
+
+    made, notes = repository_board(repository, find_release(data, release))
+    for note in notes:
+        click.echo(f"warning: {note}", err=True)
+    click.echo(to_text(made).rstrip())
+    if html is not None:
+        html.write_text(build_page(made))
+        click.echo(f"wrote {html}")
 
 
 def _report(folder: Path, problems: list[str], success: str) -> None:

@@ -28,6 +28,7 @@ MODULES = (
     "evaluation.scoring.ties",
     "evaluation.statistics.friedman",
     "evaluation.statistics.intervals",
+    "evaluation.submission.metadata",
     "release.guards",
     "selection.sampling",
     "selection.split",

@@ -196,7 +196,7 @@ def gather(
         covered = {(r.unit.method, r.unit.rho) for r in mine}
         absent = [(m, rho) for m in methods for rho in LEVELS if (m, rho) not in covered]
         for name, rho in absent:
-            rows.extend(_absent_rows(name, described.get(name, {}), info, rho))
+            rows.extend(absent_rows(name, described.get(name, {}), info, rho))
     per_query = pl.concat(queries) if queries else pl.DataFrame()
     return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query)
 
@@ -236,7 +236,8 @@ def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tup
     return _with_metrics(base, means | f1), table
 
 
-def _absent_rows(name: str, described: Row, info: DatasetInfo, rho: int) -> list[Row]:
+def absent_rows(name: str, described: Row, info: DatasetInfo, rho: int) -> list[Row]:
+    """Return the rows of a method that has no result for a dataset at one level, with the reason."""
     status = UnitStatus.NOT_RUN if info.has_data else UnitStatus.NO_DATA
     reason = None if info.has_data else info.reason or info.status
     base = {"method": name, "dataset": info.name, "rho": rho, "status": status, "reason": reason, **described}

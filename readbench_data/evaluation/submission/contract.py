@@ -1,11 +1,12 @@
 """The contract of a submission: a folder with four files, and what each must contain.
 
     submissions/<slug>/method.py          rank(query: dict, corpus: list[dict]) -> list[int]
-                       metadata.yaml      name, family, supervision, authors, links
+                       metadata.yaml      name, family, supervision, authors, links, arrays
                        requirements.txt   what method.py imports
                        results.json       written by the harness, never by hand
 
-The names of the files and of the function are those of the READ-Bench leaderboard; the keys of metadata.yaml and
+The names of the files and of the function are those of the READ-Bench leaderboard, and so is the form of
+``ts_values``, lists of lists of floats [T][C]; ``arrays: numpy`` asks for float32 arrays. The keys of metadata.yaml and
 results.json are ours, because the leaderboard does not publish them.
 """
 
@@ -20,23 +21,25 @@ from typing import Any
 import yaml
 
 from readbench_data.errors import ReadbenchError, UsageError
+from readbench_data.evaluation.submission.metadata import Arrays, metadata_of, metadata_problems
+from readbench_data.evaluation.submission.results_file import RESULTS
 from readbench_data.evaluation.task.supervision import Supervision
 
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
-RESULTS = "results.json"
-KEYS = ("name", "family", "supervision", "authors", "links")
-LONGEST_NAME = 80
 
 
 @dataclass(frozen=True)
 class Submission:
-    """A folder that passed :func:`problems`. ``sha256`` covers every file but results.json."""
+    """A folder that passed :func:`problems`. ``sha256`` covers every file but results.json; ``note``: what the spelling
+    of its supervision was taken for, or None."""
 
     folder: Path
     name: str
     family: str
     supervision: Supervision
     sha256: str
+    arrays: Arrays = Arrays.LISTS
+    note: str | None = None
 
     @classmethod
     def load(cls, folder: Path) -> Submission:
@@ -45,9 +48,8 @@ class Submission:
         if found:
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise ReadbenchError(f"{found[0]}{more}")
-        meta = yaml.safe_load((folder / "metadata.yaml").read_text())
-        supervision = Supervision(meta["supervision"])
-        return cls(folder, str(meta["name"]), str(meta["family"]), supervision, folder_hash(folder))
+        meta = metadata_of(yaml.safe_load((folder / "metadata.yaml").read_text()))
+        return cls(folder, meta.name, meta.family, meta.supervision, folder_hash(folder), meta.arrays, meta.note)
 
 
 def problems(folder: Path) -> list[str]:
@@ -91,18 +93,9 @@ def _metadata_problems(path: Path) -> list[str]:
         meta: Any = yaml.safe_load(path.read_text())
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         return [f"{path}: not valid YAML: {' '.join(str(error).split())}"]
-    if not isinstance(meta, dict):
-        return [f"{path}: must contain the keys {', '.join(KEYS)}"]
-    found = [f"{path}: key {key!r} is missing or empty" for key in KEYS[:4] if not meta.get(key)]
-    for key in ("name", "family", "supervision"):
-        value = meta.get(key)
-        if value and not (isinstance(value, str) and value.isprintable() and len(value) <= LONGEST_NAME):
-            found.append(f"{path}: {key} must be one line of text, at most {LONGEST_NAME} characters")
-            return found
-    if meta.get("supervision") and meta["supervision"] not in [*Supervision]:
-        found.append(f"{path}: supervision {meta['supervision']!r} is not one of {', '.join(Supervision)}")
-    if meta.get("name") and _is_built_in(meta["name"]):
-        found.append(f"{path}: name {meta['name']!r} belongs to a method of this project; choose another")
+    found = [f"{path}: {problem}" for problem in metadata_problems(meta)]
+    if not found and _is_built_in(name := metadata_of(meta).name):
+        found.append(f"{path}: name {name!r} belongs to a method of this project; choose another")
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 def rank(query, corpus):
     """Return the indices of the corpus, most similar to the query first.
 
-    query, corpus[i]: dicts with ts_values (float32 array [T][C]), channels (C names), dataset, entry_id,
+    query, corpus[i]: dicts with ts_values (lists of lists of floats [T][C]), channels (C names), dataset, entry_id,
     native_split, and label fields that are blank unless metadata.yaml declares that they are read.
     The corpus is in a different order in every run: ties of the distance are decided by the values.
     """
@@ -42,6 +42,7 @@ family: distance            # distance, symbolic, embedding, fusion, rerank, sup
 # none: reads no labels; normals: reads which corpus windows are Normal;
 # neighbour-labels, supervised: read the classes of the corpus
 supervision: none
+arrays: lists               # ts_values as lists of lists, or: numpy, as float32 arrays [T][C]
 authors: Your Name
 links: []
 """

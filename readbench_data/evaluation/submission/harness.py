@@ -27,7 +27,7 @@ from readbench_data.evaluation.run.results import EvaluationResult, gather
 from readbench_data.evaluation.run.results_store import ResultsStore, Unit, UnitFacts, UnitStatus
 from readbench_data.evaluation.scoring.measure import measured
 from readbench_data.evaluation.submission import example
-from readbench_data.evaluation.submission.contract import RESULTS, Submission, problems
+from readbench_data.evaluation.submission.contract import Submission, problems
 from readbench_data.evaluation.submission.guard import Limits, Spent
 from readbench_data.evaluation.submission.masking import (
     MODES,
@@ -37,11 +37,11 @@ from readbench_data.evaluation.submission.masking import (
     masked_query,
     shown,
 )
+from readbench_data.evaluation.submission.results_file import FORMAT, RESULTS, ResultsFile
 from readbench_data.evaluation.submission.sandbox import MethodFailed, can_isolate, rank_all
 from readbench_data.evaluation.task.release_data import CORPUS_FILES, LEVELS, DatasetInfo, Release
 
 Progress = Callable[[str], None]
-FORMAT = 1
 
 
 def new(folder: Path, name: str | None = None) -> list[Path]:
@@ -80,6 +80,8 @@ def run_submission(
         raise UsageError(f"unknown mode {mode!r}; use {' or '.join(MODES)}")
     submission, opened, store = Submission.load(Path(folder)), Release(release), ResultsStore(Path(out))
     report = progress or (lambda line: None)
+    if submission.note:
+        report(f"{submission.name}: {submission.note}")
     infos = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
     units: set[Path] = set()
     for info in infos:
@@ -127,7 +129,7 @@ def _run_unit(
     spent = Spent(None, None)
     with measured(memory=False) as cost:
         try:
-            ranked = rank_all(submission.folder, masked.entries, items.entries, limits)
+            ranked = rank_all(submission.folder, masked.entries, items.entries, limits, submission.arrays)
             spent = ranked.spent
             ranking = np.empty_like(ranked.orders)
             ranking[masked.origin] = items.origin[ranked.orders]
@@ -173,6 +175,7 @@ def _write_results(submission: Submission, release: Release, mode: str, result: 
     content = {
         "format": FORMAT,
         "name": submission.name,
+        "family": submission.family,
         "supervision": submission.supervision,
         "submission_sha256": submission.sha256,
         "mode": mode,
@@ -181,7 +184,4 @@ def _write_results(submission: Submission, release: Release, mode: str, result: 
         "datasets": {n: release.info(n).data_hash for n in names},
         "results": list(rows.iter_rows(named=True)),
     }
-    path = submission.folder / RESULTS
-    temporary = path.with_name(f".{RESULTS}.tmp")
-    temporary.write_text(json.dumps(content, indent=1) + "\n")
-    temporary.replace(path)
+    ResultsFile.parse(content).write(submission.folder / RESULTS)

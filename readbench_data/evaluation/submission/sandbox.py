@@ -23,6 +23,7 @@ import numpy as np
 from readbench_data.evaluation.submission.contract import submitted_files
 from readbench_data.evaluation.submission.guard import Guard, Limits, Spent
 from readbench_data.evaluation.submission.masking import EntryFields
+from readbench_data.evaluation.submission.metadata import Arrays
 from readbench_data.evaluation.submission.scratch import remove_abandoned, scratch
 from readbench_data.store.records import JsonObject
 
@@ -76,8 +77,16 @@ def can_isolate() -> bool:
         return done.returncode == 0
 
 
-def rank_all(folder: Path, queries: list[EntryFields], corpus: list[EntryFields], limits: Limits) -> Ranked:
+def rank_all(
+    folder: Path,
+    queries: list[EntryFields],
+    corpus: list[EntryFields],
+    limits: Limits,
+    arrays: Arrays = Arrays.LISTS,
+) -> Ranked:
     """Rank ``corpus`` for each query with the method in ``folder``, one query after the other.
+
+    The method gets ``ts_values`` in the form ``arrays``.
 
     Raises MethodFailed with the problem of the method in one line.
     """
@@ -104,7 +113,7 @@ def rank_all(folder: Path, queries: list[EntryFields], corpus: list[EntryFields]
         os.close(send)
         with os.fdopen(receive, "rb") as answers, Guard(process, limits) as guard:
             connection = _Connection(answers, guard, len(corpus), len(queries))
-            connection.begin(inside, corpus)
+            connection.begin(inside, corpus, arrays)
             orders = [connection.rank(query) for query in queries]
             peak = guard.peak_memory_mb()
             connection.end()
@@ -120,9 +129,9 @@ class _Connection:
         self.n, self.n_queries, self.number = n, n_queries, 0
         self.started = time.monotonic()
 
-    def begin(self, folder: Path, corpus: list[EntryFields]) -> None:
+    def begin(self, folder: Path, corpus: list[EntryFields], arrays: Arrays) -> None:
         """Send the corpus and wait until method.py is imported."""
-        self._send({"folder": str(folder), "items": len(corpus)}, corpus)
+        self._send({"folder": str(folder), "items": len(corpus), "arrays": arrays}, corpus)
         self._answer()
 
     def rank(self, query: EntryFields) -> list[int]:

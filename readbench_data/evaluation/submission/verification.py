@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
-from readbench_data.errors import ReadbenchError, UsageError
-from readbench_data.evaluation.submission.contract import RESULTS, Submission
+from readbench_data.errors import UsageError
+from readbench_data.evaluation.submission.contract import Submission
 from readbench_data.evaluation.submission.guard import Limits
 from readbench_data.evaluation.submission.harness import Progress, run_submission
-from readbench_data.evaluation.submission.masking import MODES
+from readbench_data.evaluation.submission.results_file import RESULTS, ResultsFile
 from readbench_data.evaluation.task.release_data import Release
-from readbench_data.store.records import JsonObject
 
-TOLERANCE = 1e-9
+TOLERANCE = 1e-12
 ORDER_MATTERS = "the answers depend on the order of the corpus: decide ties by the values"
 
 Key = tuple[str, int, str, int]
 Values = dict[Key, float | None]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """The content of a results.json: the hashes of the files and data it was computed from, and a value per row."""
-
-    sha256: str
-    mode: str
-    datasets: dict[str, str]
-    values: Values
-
-    @classmethod
-    def read(cls, path: Path) -> Claim:
-        """Return the claim of a results.json. Raises ReadbenchError if this harness cannot have written it."""
-        try:
-            stated: JsonObject = json.loads(path.read_text())
-            values = {(r["dataset"], r["rho"], r["metric"], r["k"]): r["value"] for r in stated["results"]}
-            claim = cls(stated["submission_sha256"], stated["mode"], dict(stated["datasets"]), values)
-            numbers = all(
-                v is None or (isinstance(v, (int, float)) and not isinstance(v, bool)) for v in values.values()
-            )
-            if claim.mode not in MODES or not numbers:
-                raise ValueError("unknown mode or values that are not numbers")
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise ReadbenchError(
-                f"{path}: was not written by this harness ({type(error).__name__}: {error})"
-            ) from error
-        return claim
 
 
 def verify_submission(
@@ -61,9 +30,10 @@ def verify_submission(
     path = Path(folder) / RESULTS
     if not path.is_file():
         raise UsageError(f"{path}: file is missing; run the submission first")
-    claim, submission, opened = Claim.read(path), Submission.load(Path(folder)), Release(release)
+    claim, submission, opened = ResultsFile.read(path), Submission.load(Path(folder)), Release(release)
+    stated = {(r.dataset, r.rho, r.metric, r.k): r.value for r in claim.results}
     found = []
-    if claim.sha256 != submission.sha256:
+    if claim.submission_sha256 != submission.sha256:
         found.append("the files are not those that results.json was computed from")
     known = {n: opened.info(n).data_hash for n in opened.datasets}
     found += [
@@ -75,16 +45,16 @@ def verify_submission(
         return _rerun(path, release, claim.mode, datasets, limits, progress)
 
     now = again(wanted)
-    claimed = {key for key, value in claim.values.items() if value is not None}
+    claimed = {key for key, value in stated.items() if value is not None}
     unbacked = sorted({dataset for dataset, *_ in claimed - now.keys()} - claim.datasets.keys())
     found += [f"{n}: results.json has values for it but not the hash of its data" for n in unbacked]
-    differing = [key for key, value in now.items() if not _same(claim.values.get(key), value)]
+    differing = [key for key, value in now.items() if not _same(stated.get(key), value)]
     second = again(sorted({key[0] for key in differing})) if differing and claim.mode == "strict" else {}
     for key in differing:
         dataset, rho, metric, k = key
         order_dependent = key in second and not _same(second[key], now[key])
         why = f"; another rerun gives {second[key]}: {ORDER_MATTERS}" if order_dependent else ""
-        found.append(f"{dataset} at {rho} %: {metric}@{k} is {now[key]}, results.json has {claim.values.get(key)}{why}")
+        found.append(f"{dataset} at {rho} %: {metric}@{k} is {now[key]}, results.json has {stated.get(key)}{why}")
     return found
 
 

@@ -1,9 +1,9 @@
 """The worker process, which has no labels: reads entries from stdin, calls rank and writes the orders to a pipe.
 
 It imports nothing of this project, so that nothing of it needs to be visible in the sandbox. Input: one line of JSON
-(the folder of the method, the number of corpus items) and the corpus; then, one query at a time, an empty header and
-the query. An entry is one line of JSON (its fields and the shape of its values) followed by its float32 values. Output,
-one JSON line each: ready, then an order or an error per query.
+(the folder of the method, the number of corpus items, the form of the values) and the corpus; then, one query at a
+time, an empty header and the query. An entry is one line of JSON (its fields and the shape of its values) followed by
+its float32 values. Output, one JSON line each: ready, then an order or an error per query.
 """
 
 import importlib.util
@@ -28,7 +28,8 @@ def main() -> None:
         answers.flush()
 
     job = json.loads(source.readline())
-    corpus = [read(source) for _ in range(job["items"])]
+    lists = job["arrays"] == "lists"
+    corpus = [read(source, lists) for _ in range(job["items"])]
     try:
         os.chdir(job["folder"])
         sys.path.insert(0, job["folder"])
@@ -44,7 +45,7 @@ def main() -> None:
     write(ready=True)
     n = len(corpus)
     while source.readline():
-        query = read(source)
+        query = read(source, lists)
         try:
             write(order=checked(module.rank(query, corpus), n))
         except BaseException as error:
@@ -52,11 +53,12 @@ def main() -> None:
             return
 
 
-def read(source: BinaryIO) -> dict:
-    """Read the next entry from the stream."""
+def read(source: BinaryIO, lists: bool) -> dict:
+    """Read the next entry from the stream; its values are lists of lists [T][C] or a float32 array."""
     entry, (length, width) = json.loads(source.readline())
     values = np.frombuffer(source.read(4 * length * width), np.float32)
-    return {**entry, "ts_values": values.reshape(length, width)}
+    values = values.reshape(length, width)
+    return {**entry, "ts_values": values.tolist() if lists else values}
 
 
 def message_of(error: BaseException) -> str:

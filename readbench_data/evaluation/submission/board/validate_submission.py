@@ -1,14 +1,20 @@
 """Checks the structure of a submission and, with --run, scores it and writes results.json.
 
-python validate_submission.py --submission submissions/my-method [--run --data RELEASE]
+python validate_submission.py --submission submissions/my-method [--run] [--data RELEASE]
+
+The release is the one in config.json next to this script unless --data names another.
 """
 
 import argparse
 import ast
+import json
 import os
 import subprocess
 import sys
 
+from eval_submission import metadata, metadata_problems
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = ("method.py", "metadata.yaml", "requirements.txt")
 
 
@@ -27,7 +33,18 @@ def problems(folder: str) -> list:
             found.append("method.py has no function rank(query, corpus)")
         elif len(ranks[-1].args.args) != 2:
             found.append("rank must take two arguments, (query, corpus)")
+    if os.path.isfile(os.path.join(folder, "metadata.yaml")):
+        found += metadata_problems(metadata(folder))
     return found
+
+
+def release() -> str:
+    """Return the release that config.json names; empty if it names none."""
+    path = os.path.join(HERE, "config.json")
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8") as file:
+        return str(json.load(file).get("release") or "")
 
 
 def main() -> None:
@@ -35,17 +52,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--submission", required=True)
     parser.add_argument("--run", action="store_true", help="also score it")
-    parser.add_argument("--data", help="a release folder or its name on the Hub; needed with --run")
+    parser.add_argument("--data", help="a release folder, or its name on the Hub with @TAG (default: see config.json)")
     args = parser.parse_args()
-    found = problems(args.submission)
-    if found or (args.run and not args.data):
-        print("\n".join(found or ["--run needs --data"]), file=sys.stderr)
+    found, data = problems(args.submission), args.data or release()
+    if args.run and not data:
+        found.append('config.json names no release: give one with --data, or write {"release": "..."} into it')
+    if found:
+        print("\n".join(found), file=sys.stderr)
         sys.exit(1)
     print("structure: ok")
     if args.run:
-        here = os.path.dirname(os.path.abspath(__file__))
-        script = os.path.join(here, "eval_submission.py")
-        sys.exit(subprocess.call([sys.executable, script, "--submission", args.submission, "--data", args.data]))
+        script = os.path.join(HERE, "eval_submission.py")
+        sys.exit(subprocess.call([sys.executable, script, "--submission", args.submission, "--data", data]))
 
 
 if __name__ == "__main__":
