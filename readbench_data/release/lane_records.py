@@ -123,8 +123,8 @@ class BenchmarkRecord(StageRecord):
 
 
 class LaneState(Record):
-    """How the last run of a lane ended: the ``reason`` if its status is not ok, and the keys of its stages. A lane whose
-    last run failed keeps the keys of the run before."""
+    """How the last run of a lane ended: the ``reason`` if its status is not ok, and the keys of its stages. A lane
+    whose last run failed keeps the keys of the run before."""
 
     status: LaneStatus
     reason: str | None
