@@ -153,7 +153,7 @@ def _leaderboard() -> dg.AssetsDefinition:
         for kind, content in files.items():
             workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
         macro = board.macro()
-        scores = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
+        scores = dict(macro.filter("complete").select("method", "rho0").iter_rows())
         best = max(scores.values(), default=0.0)
         return dg.MaterializeResult(
             metadata={

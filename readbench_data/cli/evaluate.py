@@ -110,17 +110,39 @@ def evaluate(
 @click.option("--html", metavar="FILE", help="Write one self-contained page instead.")
 @click.option("--markdown", is_flag=True, help="Print the macro table as Markdown.")
 @click.option("--parquet", metavar="FILE", help="Write every row (method, dataset, level, metric, K) instead.")
+@click.option("--csv", metavar="FILE", help="Write a table in the shape of the paper's as CSV instead; see --grid.")
+@click.option("--latex", metavar="FILE", help="Write it as LaTeX (booktabs) instead; see --grid.")
+@click.option(
+    "--grid",
+    type=click.Choice(["datasets", "metrics"]),
+    default="datasets",
+    show_default=True,
+    help="For --csv and --latex: datasets (as Table 8: methods by datasets, mean, sd) or metrics (as Tables 16 to 73: "
+    "per method, datasets by P, HR, NDCG and F1).",
+)
 @data_option
-def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
+def leaderboard(
+    release: str | None,
+    html: str | None,
+    markdown: bool,
+    parquet: str | None,
+    csv: str | None,
+    latex: str | None,
+    grid: str,
+    data: str,
+) -> None:
     """Show the stored scores of a release."""
     from readbench_data.evaluation.board.files import board_files, replace
+    from readbench_data.evaluation.board.grids import to_csv, to_latex
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_markdown, to_text
 
-    named = (("html", html), ("parquet", parquet))
+    named = (("html", html), ("parquet", parquet), ("csv", csv), ("latex", latex))
     outputs = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board_files(board) if outputs else {}
+    files = board_files(board) if html or parquet else {}
+    files |= {"csv": to_csv(board, grid).encode()} if csv else {}
+    files |= {"latex": to_latex(board, grid).encode()} if latex else {}
     for kind, path in outputs.items():
         replace(path, files[kind])
         click.echo(f"written: {path}")
