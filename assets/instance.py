@@ -10,7 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 
-from assets.resources import readbench_home
+from assets.workspace import readbench_home
 
 TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
 

@@ -31,13 +31,16 @@ class InputFile(Record):
 
 class RawRecord(StageRecord):
     """Original files: those that are read, those that are ignored with the reason, what is missing, and the files
-    whose published checksum was verified."""
+    whose published checksum was verified. ``gate``: version of the suite that gave ``checks``. Neither of the two is
+    part of the key."""
 
     origin: OriginKind
     inputs: tuple[InputFile, ...]
     ignored: dict[str, str]
     missing: tuple[str, ...]
     verified: tuple[str, ...]
+    gate: str = ""
+    checks: tuple[CheckResult, ...] = ()
 
 
 class RecordingsRecord(StageRecord):
