@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
+from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table, progress
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.store.store import remove_leftovers
 
 if TYPE_CHECKING:
-    import dagster as dg
-
-    from assets.resources import Workspace
+    from assets.finished import Finished
+    from assets.workspace import PlainWorkspace
+    from readbench_data.cli.runner import Runner
 
 EPILOG = """\b
 Examples:
@@ -74,8 +74,9 @@ def build(
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
     import sources
-    from assets.definitions import build_definitions
-    from assets.resources import Workspace
+    from assets.finished import Finished
+    from assets.workspace import PlainWorkspace
+    from readbench_data.cli.runner import Runner
     from readbench_data.dataset.files import mirror_folder
 
     names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
@@ -86,7 +87,7 @@ def build(
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         mirror_folder(Path(mirror), names[0])
         mirror = str(Path(mirror).absolute())
-    workspace = Workspace(
+    workspace = PlainWorkspace(
         data=data,
         profile=profile or "",
         mirror=mirror or "",
@@ -102,19 +103,19 @@ def build(
         config.for_dataset(name, sources.get(name).config)
     if origin == OriginKind.MIRROR and not mirror:
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
-    with _locked(data), _instance(data) as instance:
-        definitions = build_definitions(workspace)
-        _run_lanes(workspace, definitions, names, instance, keep_going)
-        _run_release(definitions, instance)
+    with _locked(data), Runner(workspace) as runner:
+        finished = Finished(workspace)
+        _run_lanes(finished, runner, names, keep_going)
+        _run_release(finished, runner)
     _summary(workspace, data)
     if data_docs:
         _data_docs(workspace, names)
 
 
-def _data_docs(workspace: Workspace, names: list[str]) -> None:
+def _data_docs(workspace: PlainWorkspace, names: list[str]) -> None:
     """Write the Data Docs of the built datasets and the audit pages of the release into a local folder."""
     import sources
-    from assets.evaluation import release_folder
+    from assets.workspace import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
     from readbench_data.audit.index_page import write_pages
     from readbench_data.release.lane_records import lane_state
@@ -145,40 +146,39 @@ def _locked(data: str) -> Iterator[None]:
         yield
         return
     Path(store.url()).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(store.url(".lock"), timeout=0)
+    file = Path(store.url(".lock"))
+    before = file.stat() if file.exists() else None
+    lock = FileLock(file, timeout=0)
     try:
         lock.acquire()
     except Timeout:
         raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
     try:
+        if before is not None:  # locking writes nothing, but changes the time
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         remove_leftovers(store)
         yield
     finally:
         lock.release()
 
 
-@contextmanager
-def _instance(data: str) -> Iterator[dg.DagsterInstance]:
-    """Open the Dagster instance in READBENCH_HOME, which ``make ui`` shows."""
-    from assets.instance import open_instance
-
-    with open_instance(data) as instance:
-        yield instance
-
-
-def _run_lanes(
-    workspace: Workspace, definitions: dg.Definitions, names: list[str], instance: dg.DagsterInstance, keep_going: bool
-) -> None:
-    from assets.definitions import lane_job
+def _run_lanes(finished: Finished, runner: Runner, names: list[str], keep_going: bool) -> None:
+    """Run the lanes that are not finished. A finished one gives no run in Dagster's history."""
     from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
 
-    store = workspace.store
+    store = finished.workspace.store
     ended: dict[str, LaneState] = {}
     for number, name in enumerate(names, 1):
-        with _shown(f"[{number}/{len(names)}] {name}") as done:
+        title = f"[{number}/{len(names)}] {name}"
+        if (state := finished.lane(name)) is not None:
+            ended[name] = state
+            why = f"no_data: {state.reason}" if state.benchmark is None else f"key {state.benchmark[:12]}"
+            _up_to_date(title, f"{why}; original files, settings and code are unchanged")
+            continue
+        with _shown(title) as done:
             try:
-                _execute(definitions, lane_job(name), instance)
+                runner.run_lane(name)
             except ReadbenchError as error:
                 if not keep_going:
                     raise
@@ -186,6 +186,7 @@ def _run_lanes(
                 set_lane_state(store, name, failed)
             state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
             ended[name] = state
+            finished.mark_lane(name, state)
             done(state.status if state.ok else f"{state.status}: {state.reason}")
     if not any(state.ok for state in ended.values()):
         reasons = "; ".join(f"{name}: {state.reason}" for name, state in ended.items())
@@ -194,21 +195,18 @@ def _run_lanes(
         )
 
 
-def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> None:
-    from assets.definitions import RELEASE_JOB
-
+def _run_release(finished: Finished, runner: Runner) -> None:
+    if (key := finished.release()) is not None:
+        _up_to_date("release", f"key {key[:12]}; lanes, settings and code are unchanged, and all files are in place")
+        return
     with _shown("release") as done:
-        _execute(definitions, RELEASE_JOB, instance)
+        runner.run_release()
+        finished.mark_release()
         done("ok")
 
 
-def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> None:
-    """Run a job in this process; its errors are raised unchanged."""
-    definitions.resolve_job_def(job).execute_in_process(
-        instance=instance,
-        raise_on_error=True,
-        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-    )
+def _up_to_date(title: str, why: str) -> None:
+    progress(f"{title}: up to date ({why})")
 
 
 @contextmanager
@@ -240,7 +238,7 @@ def _shown(title: str) -> Iterator[Any]:
             raise
 
 
-def _summary(workspace: Workspace, data: str) -> None:
+def _summary(workspace: PlainWorkspace, data: str) -> None:
     import sources
     from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out

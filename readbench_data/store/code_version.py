@@ -83,3 +83,14 @@ def code_version(*modules: str) -> str:
         for used in _with_data(file) if file else ():
             digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
     return digest.hexdigest()[:12]
+
+
+def repository_version() -> str:
+    """Return twelve hex digits that change when any file of this repository's packages changes."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        file = _file(package)
+        root = file.parent if file else Path(package)
+        for path in sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            digest.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes() + b"\n")
+    return digest.hexdigest()[:12]
