@@ -12,7 +12,7 @@ from typing import Any
 
 import dagster as dg
 import sqlalchemy as db
-from dagster._core.storage.event_log.sqlite.sqlite_event_log import SqliteEventLogStorage
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from sqlalchemy.engine import Connection, Engine
@@ -72,10 +72,15 @@ def kept_connections(instance: dg.DagsterInstance) -> Iterator[None]:
             with engines.begin(address) as connection:
                 yield connection
 
-    vars(events)["_connect"] = connect_events
-    vars(runs)["connect"] = lambda: engines.begin(runs._conn_string)
+    def has_table(name: str) -> bool:
+        engine = engines.engine(events.conn_string_for_shard(INDEX_SHARD_NAME))
+        with engine.connect() as connection:
+            return bool(engine.dialect.has_table(connection, name))
+
+    vars(events).update(_connect=connect_events, has_table=has_table)
+    vars(runs).update(connect=lambda: engines.begin(runs._conn_string))
     try:
         yield
     finally:
-        del vars(events)["_connect"], vars(runs)["connect"]
+        del vars(events)["_connect"], vars(events)["has_table"], vars(runs)["connect"]
         engines.close()
