@@ -29,7 +29,7 @@ from readbench_data.store.store import Store, digest, json_bytes
 
 SUITES = ("raw", "recordings", "windows", "benchmark", "leaks")
 SCORES = ("units", "results.parquet", "per_query.parquet")
-"""Of the folder of the evaluation; its cache of shared arrays is no result."""
+"""Of the folder of the evaluation; its cache of shared arrays is not a result."""
 
 LIBRARIES = (
     "dagster", "great_expectations", "jinja2", "numba", "numpy", "pandas", "polars", "pyarrow", "pydantic",

@@ -67,6 +67,9 @@ def test_checks_of_a_reused_lane_are_those_of_its_suites_and_no_suite_runs(
         "WARN",
         {"missing": missing, "missing_count": len(missing)},
     )
+    for checks in seen.values():
+        for _, _, observed in checks.values():
+            observed.pop("examples", None)  # the gate adds them to a warning about leaks
     assert seen == expected
 
 
