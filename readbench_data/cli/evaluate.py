@@ -62,11 +62,16 @@ def evaluate(
     data: str,
 ) -> None:
     """Rank the corpora for every query and score the rankings."""
+    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
+    from readbench_data.evaluation.methods.registry import method as method_named
+
+    for name in methods:
+        method_named(name)  # an unknown one is refused before anything else is loaded
+
     import polars as pl
 
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_text
-    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.run.protocol import evaluate as run
     from readbench_data.evaluation.run.pruning import prune_shared
     from readbench_data.evaluation.run.results_store import UnitStatus
@@ -113,19 +118,22 @@ def evaluate(
 @data_option
 def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
     """Show the stored scores of a release."""
-    from readbench_data.evaluation.board.files import board_files, replace
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_markdown, to_text
 
     named = (("html", html), ("parquet", parquet))
     outputs = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board_files(board) if outputs else {}
+    if not outputs:
+        click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
+        return
+
+    from readbench_data.evaluation.board.files import board_files, replace
+
+    files = board_files(board)
     for kind, path in outputs.items():
         replace(path, files[kind])
         click.echo(f"written: {path}")
-    if not files:
-        click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
 
 
 def _progress(line: str) -> None:
