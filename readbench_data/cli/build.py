@@ -1,11 +1,9 @@
-"""``readbench build``: runs the lanes one by one, then builds the release, publishes it locally and evaluates it."""
+"""``readbench build``: runs the lanes, then builds the release, publishes it locally and evaluates it."""
 
 from __future__ import annotations
 
 import os
-import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table, progress
+from readbench_data.cli.common import data_option, dataset_option, open_store, print_table
+from readbench_data.cli.shown import shown, up_to_date
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.store.store import remove_leftovers
@@ -57,6 +56,12 @@ Run the same command again to resume, also after a crash: it builds only what is
     help="Also write the quality checks as Data Docs and the audit pages, to docs/ in the data root.",
 )
 @click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed and continue with the others.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Lanes to run at once; default: the number of cores, with two lanes or more per process.",
+)
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
@@ -71,11 +76,13 @@ def build(
     no_checksums: bool,
     data_docs: bool,
     keep_going: bool,
+    jobs: int | None,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
     import sources
     from assets.finished import Finished
     from assets.workspace import PlainWorkspace
+    from readbench_data.cli.lanes import run_lanes
     from readbench_data.cli.runner import Runner
     from readbench_data.dataset.files import mirror_folder
 
@@ -105,7 +112,7 @@ def build(
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
     with _locked(data), Runner(workspace) as runner:
         finished = Finished(workspace)
-        _run_lanes(finished, runner, names, keep_going)
+        run_lanes(finished, runner, names, jobs, keep_going)
         _run_release(finished, runner)
     _summary(workspace, data)
     if data_docs:
@@ -162,80 +169,14 @@ def _locked(data: str) -> Iterator[None]:
         lock.release()
 
 
-def _run_lanes(finished: Finished, runner: Runner, names: list[str], keep_going: bool) -> None:
-    """Run the lanes that are not finished. A finished one gives no run in Dagster's history."""
-    from readbench_data.dataset.status import LaneStatus
-    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
-
-    store = finished.workspace.store
-    ended: dict[str, LaneState] = {}
-    for number, name in enumerate(names, 1):
-        title = f"[{number}/{len(names)}] {name}"
-        if (state := finished.lane(name)) is not None:
-            ended[name] = state
-            why = f"no_data: {state.reason}" if state.benchmark is None else f"key {state.benchmark[:12]}"
-            _up_to_date(title, f"{why}; original files, settings and code are unchanged")
-            continue
-        with _shown(title) as done:
-            try:
-                runner.run_lane(name)
-            except ReadbenchError as error:
-                if not keep_going:
-                    raise
-                failed = LaneState(status=LaneStatus.FAILED, reason=" ".join(str(error).split()))
-                set_lane_state(store, name, failed)
-            state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
-            ended[name] = state
-            finished.mark_lane(name, state)
-            done(state.status if state.ok else f"{state.status}: {state.reason}")
-    if not any(state.ok for state in ended.values()):
-        reasons = "; ".join(f"{name}: {state.reason}" for name, state in ended.items())
-        raise ReadbenchError(
-            f"none of the selected datasets has data ({reasons}): `readbench sources` shows how to get them"
-        )
-
-
 def _run_release(finished: Finished, runner: Runner) -> None:
     if (key := finished.release()) is not None:
-        _up_to_date("release", f"key {key[:12]}; lanes, settings and code are unchanged, and all files are in place")
+        up_to_date("release", f"key {key[:12]}; lanes, settings and code are unchanged, and all files are in place")
         return
-    with _shown("release") as done:
+    with shown("release") as done:
         runner.run_release()
         finished.mark_release()
         done("ok")
-
-
-def _up_to_date(title: str, why: str) -> None:
-    progress(f"{title}: up to date ({why})")
-
-
-@contextmanager
-def _shown(title: str) -> Iterator[Any]:
-    """Show the progress of one run on stderr: an updating line on a terminal, otherwise one line at the end."""
-    from assets.progress import listen
-
-    began = time.monotonic()
-    moving = sys.stderr.isatty() and not is_quiet()
-    width = 100
-
-    def show(line: str) -> None:
-        if moving:
-            text = f"{title}: {line.split(': ', 1)[-1]}"
-            sys.stderr.write("\r" + text[:width].ljust(width))
-            sys.stderr.flush()
-
-    def done(outcome: str) -> None:
-        if not is_quiet():
-            text = f"{title}: {outcome} ({time.monotonic() - began:.1f} s)"
-            sys.stderr.write(("\r" + text.ljust(width) if moving else text) + "\n")
-
-    with listen(show):
-        try:
-            yield done
-        except BaseException:
-            if moving:
-                sys.stderr.write("\r" + " " * width + "\r")
-            raise
 
 
 def _summary(workspace: PlainWorkspace, data: str) -> None:

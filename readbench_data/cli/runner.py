@@ -6,10 +6,14 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from readbench_data.errors import ReadbenchError
+
 if TYPE_CHECKING:
     import dagster as dg
 
+    from assets.finished import Finished
     from assets.workspace import PlainWorkspace
+    from readbench_data.release.lane_records import LaneState
 
 
 class Runner:
@@ -40,6 +44,10 @@ class Runner:
 
         self._execute(RELEASE_JOB)
 
+    def load(self) -> None:
+        """Load Dagster and the graph now, not when the first job runs."""
+        self._load()
+
     def _load(self) -> tuple[dg.DagsterInstance, dg.Definitions]:
         if self._loaded is None:
             from assets.definitions import build_definitions
@@ -60,3 +68,21 @@ class Runner:
                 raise_on_error=True,
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
+
+
+def run_lane(finished: Finished, runner: Runner, name: str, keep_going: bool) -> LaneState:
+    """Run a lane, mark it as finished and return its state; with ``keep_going`` also the state of one that failed."""
+    from readbench_data.dataset.status import LaneStatus
+    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_state
+
+    store = finished.workspace.store
+    try:
+        runner.run_lane(name)
+    except ReadbenchError as error:
+        if not keep_going:
+            raise
+        failed = LaneState(status=LaneStatus.FAILED, reason=" ".join(str(error).split()))
+        set_lane_state(store, name, failed)
+    state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
+    finished.mark_lane(name, state)
+    return state
