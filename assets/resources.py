@@ -7,7 +7,7 @@ import dagster as dg
 import sources
 from assets.workspace import PlainWorkspace
 from readbench_data.dataset.source import Source
-from readbench_data.store.code_version import code_version
+from readbench_data.dataset.stage_code import stage_code, stage_codes
 
 
 class Workspace(PlainWorkspace, dg.ConfigurableResource):
@@ -17,9 +17,9 @@ class Workspace(PlainWorkspace, dg.ConfigurableResource):
 
 def stage_version(source: Source, stage: str) -> str:
     """Return the code version of one stage of a lane, for the lineage view."""
-    return code_version(sources.module_names(source.name)[0], f"readbench_data.lane.stage_{stage}")
+    return stage_code(sources.module_names(source.name)[0], stage)
 
 
 def stage_versions(name: str) -> dict[str, str]:
     """Return the code versions of all stages of a dataset's lane."""
-    return {stage: stage_version(sources.get(name), stage) for stage in ("raw", "recordings", "windows", "benchmark")}
+    return stage_codes(sources.module_names(name)[0])

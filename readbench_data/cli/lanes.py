@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from readbench_data.cli.shown import ended, shown, up_to_date
 from readbench_data.errors import ReadbenchError
+from readbench_data.evaluation.scoring.cores import available_cores
 
 if TYPE_CHECKING:
     from assets.finished import Finished
     from readbench_data.cli.runner import Runner
     from readbench_data.release.lane_records import LaneState
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_lanes(finished: Finished, runner: Runner, names: list[str], jobs: int | None, keep_going: bool) -> None:
@@ -35,7 +30,7 @@ def run_lanes(finished: Finished, runner: Runner, names: list[str], jobs: int | 
             why = f"no_data: {state.reason}" if state.benchmark is None else f"key {state.benchmark[:12]}"
             up_to_date(titles[name], f"{why}; original files, settings and code are unchanged")
     todo = {name: titles[name] for name in names if name not in states}
-    processes = min(jobs or min(cores(), len(todo) // 2), len(todo))
+    processes = min(jobs or min(available_cores(), len(todo) // 2), len(todo))
     run = _in_processes if processes > 1 else _here
     states |= dict(run(finished, runner, todo, processes, keep_going))
     if not any(state.ok for state in states.values()):

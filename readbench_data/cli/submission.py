@@ -13,6 +13,7 @@ from readbench_data.cli.common import (
     evaluation_folder,
     find_release,
     is_quiet,
+    output_file,
     release_option,
 )
 from readbench_data.errors import ReadbenchError
@@ -135,7 +136,9 @@ def export(folder: Path, release: str | None, data: str) -> None:
 
 def _default_release(data: str, release: str | None) -> str | None:
     """The release to write into config.json: as given on the Hub, else the folder; None if there is none yet."""
-    if release is not None and "@" in release and not Path(release).exists():
+    from readbench_data.hub.address import is_reference
+
+    if release is not None and is_reference(release):
         return release
     try:
         return str(find_release(data, release).absolute())
@@ -149,20 +152,22 @@ def _default_release(data: str, release: str | None) -> str | None:
 @click.argument("repository", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @release_option
 @data_option
-@click.option("--html", metavar="FILE", type=click.Path(path_type=Path), help="Also write it as one page.")
-def board(repository: Path, release: str | None, data: str, html: Path | None) -> None:
+@click.option("--html", metavar="FILE", help="Also write it as one page.")
+def board(repository: Path, release: str | None, data: str, html: str | None) -> None:
     """Show the leaderboard of REPOSITORY/submissions/*/results.json."""
+    from readbench_data.evaluation.board.files import replace
     from readbench_data.evaluation.board.page import build_page
     from readbench_data.evaluation.board.text import to_text
     from readbench_data.evaluation.submission.repository import repository_board
 
+    page = output_file("--html", html) if html is not None else None
     made, notes = repository_board(repository, find_release(data, release))
     for note in notes:
         click.echo(f"warning: {note}", err=True)
     click.echo(to_text(made).rstrip())
-    if html is not None:
-        html.write_text(build_page(made))
-        click.echo(f"wrote {html}")
+    if page is not None:
+        replace(page, build_page(made).encode())
+        click.echo(f"written: {page}")
 
 
 def _report(folder: Path, problems: list[str], success: str) -> None:

@@ -12,10 +12,10 @@ import pyarrow as pa
 from readbench_data.dataset.config import BenchmarkConfig, DatasetConfig
 from readbench_data.dataset.files import FileSet
 from readbench_data.dataset.source import Source
+from readbench_data.dataset.stage_code import STAGES, stage_code, stage_codes
 from readbench_data.dataset.status import LaneStatus
 from readbench_data.errors import ReadbenchError
 from readbench_data.release.lane_records import CheckResult, LaneState
-from readbench_data.store.code_version import code_version
 from readbench_data.store.records import StageRecord
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.labeling import Rule
@@ -28,7 +28,6 @@ AuditGate = Callable[[pl.DataFrame], Checks]
 
 R = TypeVar("R", bound=StageRecord)
 
-STAGES = ("raw", "recordings", "windows", "benchmark")
 SHARD = "recordings.parquet"
 SUMMARY = "summary.parquet"
 CHANNELS = "channels.parquet"
@@ -78,12 +77,12 @@ class Lane:
         return LaneState(status=LaneStatus.OK, reason=None, **keys)
 
     def version(self, stage: str) -> str:
-        """Return the code version of a stage: a hash of the source's module, the stage's module and their imports."""
-        return code_version(self.module, f"readbench_data.lane.stage_{stage}")
+        """Return the code version of a stage."""
+        return stage_code(self.module, stage)
 
     def versions(self) -> dict[str, str]:
         """Return the code version of every stage."""
-        return {stage: self.version(stage) for stage in STAGES}
+        return stage_codes(self.module)
 
 
 def require(lane: Lane, name: str, kind: type[R]) -> R:

@@ -12,7 +12,7 @@ from readbench_data.dataset.source import Source
 from readbench_data.dataset.status import LaneStatus
 from readbench_data.lane import Lane, run_lane
 from readbench_data.release.build import build_release
-from readbench_data.release.guards import other_code
+from readbench_data.release.guards import other_code, stages_in_words
 from readbench_data.release.lane_records import LaneState, set_lane_state
 from readbench_data.release.manifest import BuiltDataset, Manifest
 from readbench_data.release.reading import read_manifest
@@ -87,8 +87,7 @@ def _compare(stated: Manifest, made: Manifest, code: str, other: Mapping[str, li
             if old[path].content_sha256 != new[path].content_sha256:
                 found.content.append(path)
     if other:
-        shown = "; ".join(f"{name}: {', '.join(stages)}" for name, stages in other.items())
-        found.note = f"the release was built by another version of the code ({shown})"
+        found.note = f"the release was built by another version of the code ({stages_in_words(other)})"
     elif stated.code_version != code:
         found.note = "the release was built by another version of the code"
     return found

@@ -26,7 +26,7 @@ from readbench_data.release.composition import (
 )
 from readbench_data.release.croissant import croissant
 from readbench_data.release.guards import Insist, StageCodes, refuse_failed, refuse_fewer, refuse_mixed_code
-from readbench_data.release.lane_records import BenchmarkRecord, lane_state, shared_settings
+from readbench_data.release.lane_records import BenchmarkRecord, LaneState, lane_state, shared_settings
 from readbench_data.release.manifest import (
     BuiltDataset,
     DatasetEntry,
@@ -47,11 +47,15 @@ _AGAIN = "name it as well, with --dataset {}"
 @dataclass(frozen=True)
 class _Built:
     """A lane that is part of the release: the record of its benchmark stage, and the folder of its files.
-    ``failed``: its last run failed, and these are the data of the run before."""
+    ``state``: how its last run ended; if it failed, these are the data of the run before."""
 
     record: BenchmarkRecord
     place: str
-    failed: bool = False
+    state: LaneState
+
+    @property
+    def failed(self) -> bool:
+        return not self.state.ok
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ def build_release(
     """
     lanes = {name: _lane(store, name, source, config, miniatures, insist) for name, source in sources.items()}
     built = {name: lane for name, lane in lanes.items() if isinstance(lane, _Built)}
-    refuse_failed({name: _state_reason(store, name) for name, lane in built.items() if lane.failed}, insist)
+    refuse_failed({name: lane.state.reason for name, lane in built.items() if lane.failed}, insist)
     if current_code is not None:
         stated = {name: lane.record.code for name, lane in built.items() if not lane.failed}
         refuse_mixed_code(stated, {name: current_code(name) for name in stated}, insist)
@@ -167,12 +171,7 @@ def _lane(
     wanted = shared_settings(config).to_json(), config.for_dataset(name, source.config).to_json()
     if digest([record.config.to_json(), record.settings.to_json()]) != digest(wanted):
         return _left_out(f"it was built with other settings: {_AGAIN.format(name)}")
-    return _Built(record, stage.place(key), failed)
-
-
-def _state_reason(store: Store, name: str) -> str | None:
-    state = lane_state(store, name)
-    return state.reason if state is not None else None
+    return _Built(record, stage.place(key), state)
 
 
 def _left_out(hint: str) -> _LeftOut:

@@ -89,17 +89,23 @@ def refuse_mixed_code(stated: Mapping[str, StageCodes], current: Mapping[str, St
     other = {name: other_code(codes, current[name]) for name, codes in stated.items() if name in current}
     other = {name: stages for name, stages in other.items() if stages}
     if other and not insist.mixed_code:
-        shown = "; ".join(f"{name}: {', '.join(stages)}" for name, stages in other.items())
         again = " ".join(f"--dataset {name}" for name in other)
+        were = "was" if len(other) == 1 else "were"
         raise ReleaseRefused(
-            f"{counted(len(other), 'dataset')} of this release was built by another version of the code ({shown}): "
-            f"build again with {again}, or insist with --mixed-code"
-            if len(other) == 1
-            else f"{len(other)} datasets of this release were built by another version of the code ({shown}): "
-            f"build again with {again}, or insist with --mixed-code"
+            f"{counted(len(other), 'dataset')} of this release {were} built by another version of the code "
+            f"({stages_in_words(other)}): build again with {again}, or insist with --mixed-code"
         )
 
 
 def other_code(stated: StageCodes, current: StageCodes) -> list[str]:
     """The stages whose code versions differ; every stage where none is stated."""
     return [stage for stage, version in current.items() if stated.get(stage) != version]
+
+
+def stages_in_words(stages: Mapping[str, Iterable[str]]) -> str:
+    """Stages by dataset, in words.
+
+    >>> stages_in_words({"ctsr": ["raw", "windows"], "hai": ["raw"]})
+    'ctsr: raw, windows; hai: raw'
+    """
+    return "; ".join(f"{name}: {', '.join(own)}" for name, own in stages.items())

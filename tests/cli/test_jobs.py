@@ -16,9 +16,9 @@ import pytest
 from assets.instance import open_instance
 from assets.workspace import PlainWorkspace
 from readbench_data.cli import pool as module
-from readbench_data.cli.lanes import cores
 from readbench_data.cli.pool import PRELOADED, Pool
 from readbench_data.errors import BadInput, ReadbenchError, UsageError
+from readbench_data.evaluation.scoring.cores import available_cores
 from tests.cli.test_nothing_to_do import imported
 from tests.support.built import THREE, VERSION, Built, command, datasets, leftovers, readbench, tree
 
@@ -110,7 +110,7 @@ def test_a_number_of_jobs_that_is_none_is_wrong_usage(jobs: str, tmp_path: Path)
 
 
 def test_there_is_a_core() -> None:
-    assert cores() >= 1
+    assert available_cores() >= 1
 
 
 def processes(mark: str) -> list[int]:

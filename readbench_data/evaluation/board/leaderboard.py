@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -13,7 +13,7 @@ from readbench_data.dataset.files import OriginKind
 from readbench_data.evaluation.board.means import BASELINES, compared, covered, macro_table
 from readbench_data.evaluation.run.results import EvaluationResult, Row, gather
 from readbench_data.evaluation.run.results_store import ResultsStore, UnitStatus
-from readbench_data.evaluation.task.release_data import Release
+from readbench_data.evaluation.task.release_data import LEVELS, Release
 
 if TYPE_CHECKING:
     from readbench_data.evaluation.statistics.comparison import Comparison
@@ -25,6 +25,25 @@ HASH_SHOWN = 8
 """Digits of a hash that tables show."""
 
 MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
+
+
+class AlignmentRow(NamedTuple):
+    """NDCG@10 of a method by level: as the release states, the other way, and other minus stated; None where it was not
+    run at a level."""
+
+    method: str
+    stated: list[float | None]
+    otherwise: list[float | None]
+    difference: list[float | None]
+
+
+class AlignmentTable(NamedTuple):
+    """What depends on how the channels of one dataset are aligned: ``stated`` in the release, or the ``other`` way."""
+
+    dataset: str
+    stated: str
+    other: str
+    rows: tuple[AlignmentRow, ...]
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,20 @@ class Leaderboard:
             otherwise="value_other",
             difference=pl.col("value_other") - pl.col("value"),
         )
+
+    def alignment_tables(self) -> list[AlignmentTable]:
+        """:meth:`alignment_effects` as one table per dataset."""
+        tables = []
+        effects = self.alignment_effects()
+        for (dataset, stated, other), rows in effects.group_by(["dataset", "stated", "other"], maintain_order=True):
+            body = []
+            for (method,), own in rows.group_by(["method"], maintain_order=True):
+                by_level = {r["rho"]: r for r in own.iter_rows(named=True)}
+                columns = ("value", "otherwise", "difference")
+                groups = [[by_level[rho][c] if rho in by_level else None for rho in LEVELS] for c in columns]
+                body.append(AlignmentRow(str(method), *groups))
+            tables.append(AlignmentTable(str(dataset), str(stated), str(other), tuple(body)))
+        return tables
 
     def cells(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """One row per (method, dataset, rho): ``value`` averaged over random states; null if any of them failed."""
@@ -210,6 +243,11 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
     others = {name: other for name, other in found.items() if other is not None}
     otherwise = gather(opened, store, list(others), alignments=others) if others else None
     return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, store), otherwise)
+
+
+def shown_code(row: Row) -> str:
+    """The beginning of a method's code version; a dash where none of its results counts."""
+    return (row["code"] or "-")[:HASH_SHOWN]
 
 
 def shown_name(row: Row) -> str:

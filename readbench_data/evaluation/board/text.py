@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from readbench_data.evaluation.board.leaderboard import HASH_SHOWN, Leaderboard, shown_name
+from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_code, shown_name
 from readbench_data.evaluation.run.results import Row
 from readbench_data.evaluation.task.release_data import LEVELS
 
@@ -56,7 +56,7 @@ def _macro(board: Leaderboard, macro: pl.DataFrame) -> list[str]:
             row["supervision"] or "",
             *means,
             f"{row['n']}/{total}",
-            (row["code"] or "-")[:HASH_SHOWN],
+            shown_code(row),
         ]
 
     ranked, apart = macro.filter("complete"), macro.filter(~pl.col("complete"))
@@ -84,19 +84,14 @@ def _left_out(board: Leaderboard) -> list[str]:
 
 def _alignment(board: Leaderboard) -> list[str]:
     """What depends on how channels are aligned: one table per dataset where both ways are stored."""
-    effects = board.alignment_effects()
+    levels = [f"{v} %" for v in LEVELS]
     lines: list[str] = []
-    for (dataset, stated, other), rows in effects.group_by(["dataset", "stated", "other"], maintain_order=True):
-        lines += ["", f"{dataset}: NDCG@10 with channels by {stated} (as stated above), by {other}, and the difference"]
-        body = []
-        for (method,), own in rows.group_by(["method"], maintain_order=True):
-            by_level = {r["rho"]: r for r in own.iter_rows(named=True)}
-            columns = ("value", "otherwise", "difference")
-            body.append(
-                [str(method), *(_number(by_level[v][c] if v in by_level else None) for c in columns for v in LEVELS)]
-            )
-        levels = [f"{v} %" for v in LEVELS]
-        lines += _table(["method", *levels, *(f"{v} {other}" for v in levels), *(f"{v} diff" for v in levels)], body)
+    for table in board.alignment_tables():
+        how = f"with channels by {table.stated} (as stated above), by {table.other}, and the difference"
+        lines += ["", f"{table.dataset}: NDCG@10 {how}"]
+        head = ["method", *levels, *(f"{v} {table.other}" for v in levels), *(f"{v} diff" for v in levels)]
+        body = [[r.method, *map(_number, [*r.stated, *r.otherwise, *r.difference])] for r in table.rows]
+        lines += _table(head, body)
     return lines
 
 
@@ -114,8 +109,7 @@ def to_markdown(board: Leaderboard) -> str:
         star = [_number(row[f"varying{v}"]) for v in LEVELS]
         name = shown_name(row).replace("|", "\\|")
         behind = f"{row['n']}/{total}" + ("" if row["complete"] else ", not ranked")
-        code = (row["code"] or "-")[:HASH_SHOWN]
-        cells = [name, row["supervision"] or "", *numbers, behind, code, *star]
+        cells = [name, row["supervision"] or "", *numbers, behind, shown_code(row), *star]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
     lacking = macro.filter(~pl.col("complete")).select("method", "missing").iter_rows()

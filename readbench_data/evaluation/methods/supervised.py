@@ -20,7 +20,7 @@ import numpy as np
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.scoring.measure import available_cores
+from readbench_data.evaluation.scoring.cores import available_cores
 from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import View
 

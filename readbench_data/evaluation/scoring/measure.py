@@ -5,7 +5,6 @@ GPU memory is reported only if the work used some: torch's own peak counter, sum
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -17,6 +16,8 @@ from typing import Any
 
 import numba
 from threadpoolctl import threadpool_limits
+
+from readbench_data.evaluation.scoring.cores import available_cores
 
 SAMPLE_S = 0.02
 """Interval of the fallback sampler; a spike shorter than this can be missed."""
@@ -46,13 +47,6 @@ class Cost:
     peak_memory_mb: float | None = None
     memory_source: str | None = None
     gpu_memory_mb: float | None = None
-
-
-def available_cores() -> int:
-    """Return the number of cores this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 @contextmanager

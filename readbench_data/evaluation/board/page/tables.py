@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup
 
-from readbench_data.evaluation.board.leaderboard import HASH_SHOWN, Leaderboard, shown_name
+from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_code, shown_name
 from readbench_data.evaluation.statistics.comparison import Comparison
 from readbench_data.evaluation.task.release_data import LEVELS
 from readbench_data.pages.templating import breakable
@@ -85,7 +85,7 @@ def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int
                 **_named(row, (_with_interval(row, rho, comparisons[rho]) for rho in LEVELS)),
                 "complete": row["complete"],
                 "missing": row["missing"],
-                "code": (row["code"] or "-")[:HASH_SHOWN],
+                "code": shown_code(row),
                 "rank": f"{first.test.mean_ranks[first.methods.index(method)]:.2f}" if ranked and first.test else "-",
                 "behind": f"{row['n']}/{total}{marks.get(method, '')}",
                 "varying": [number(row[f"varying{rho}"]) for rho in LEVELS],
@@ -108,17 +108,23 @@ def _with_interval(row: Row, rho: int, comparison: Comparison) -> tuple[str, str
 def alignment_tables(board: Leaderboard) -> list[Row]:
     """For each dataset whose channels can be aligned another way: ``dataset``, ``stated`` and ``other`` alignment, and
     ``rows`` of a method's values as stated, the other way, and their differences, each by level."""
-    effects = board.alignment_effects()
-    found = []
-    for (dataset, stated, other), rows in effects.group_by(["dataset", "stated", "other"], maintain_order=True):
-        body = []
-        for (method,), own in rows.group_by(["method"], maintain_order=True):
-            by_level = {r["rho"]: r for r in own.iter_rows(named=True)}
-            cells = [number(by_level[v][c] if v in by_level else None) for c in ("value", "otherwise") for v in LEVELS]
-            cells += [f"{by_level[v]['difference']:+.3f}" if v in by_level else "-" for v in LEVELS]
-            body.append({"name": method, "cells": cells})
-        found.append({"dataset": dataset, "stated": stated, "other": other, "rows": body})
-    return found
+    return [
+        {
+            **table._asdict(),
+            "rows": [
+                {
+                    "name": row.method,
+                    "cells": [*map(number, [*row.stated, *row.otherwise]), *map(_signed, row.difference)],
+                }
+                for row in table.rows
+            ],
+        }
+        for table in board.alignment_tables()
+    ]
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.3f}"
 
 
 def metrics_table(board: Leaderboard, macro: list[Row]) -> tuple[list[str], list[Row]]:
