@@ -219,7 +219,7 @@ def _failure_recorded(store: Store, key: dg.AssetKey) -> Iterator[None]:
 
 
 def _gated(store: Store, key: dg.AssetKey, work: Callable[[], R], shown: Callable[[R], JsonObject]) -> Events:
-    """Run a stage and show its checks, also if a blocking check fails; then nothing is promoted."""
+    """Run a stage and show its checks, also if a blocking check fails; then the earlier result stays current."""
     with _failure_recorded(store, key):
         try:
             record = work()

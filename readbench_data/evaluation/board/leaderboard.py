@@ -84,7 +84,7 @@ class Leaderboard:
         (``n``, the fewest of the levels).
 
         Best first among the methods on every dataset that any has a value on (``complete``); the others follow, as a
-        mean over fewer datasets says nothing of a method's place. A method without any value is last."""
+        mean over fewer datasets cannot be compared with theirs. A method without any value is last."""
         cells = self.cells(metric, k)
         table = cells.group_by("method", maintain_order=True).agg(
             pl.col("family").drop_nulls().first(),
@@ -147,7 +147,7 @@ class Leaderboard:
 
     @property
     def banner(self) -> str | None:
-        """What must stand above the numbers, if anything must."""
+        """The warning above the numbers, if one is needed."""
         used = self.result.rows.filter(pl.col("status") == UnitStatus.OK)
         return MINIATURE_BANNER if (used["origin"] == OriginKind.MINIATURE).any() else None
 
