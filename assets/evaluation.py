@@ -10,17 +10,18 @@ Belongs here: these assets and their metadata in the lineage view. Does not: sco
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
-import polars as pl
 
 from assets import checks
 from assets.progress import report
 from assets.resources import Workspace
-from readbench_data.evaluation.run.results_store import UnitStatus
-from readbench_data.release import layout
+from assets.workspace import evaluation_folder, known_releases, release_folder
 from readbench_data.store.code_version import code_version
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
 PUBLISHED = dg.AssetKey("published")
@@ -76,6 +77,7 @@ def _family(name: str) -> dg.AssetsDefinition:
         from assets.evaluation_figures import scores_by_dataset
         from readbench_data.evaluation.methods.registry import SHORT_LIST, method
         from readbench_data.evaluation.run.protocol import evaluate
+        from readbench_data.evaluation.run.results_store import UnitStatus
 
         selected = MethodSelection(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
         methods = selected or [m for m in SHORT_LIST if method(m).family == name]
@@ -111,6 +113,7 @@ def _evaluation() -> dg.AssetsDefinition:
     def evaluation(workspace: Workspace) -> dg.MaterializeResult:
         from readbench_data.evaluation.board.leaderboard import leaderboard as gathered
         from readbench_data.evaluation.run.pruning import prune_shared
+        from readbench_data.evaluation.run.results_store import UnitStatus
 
         out = evaluation_folder(workspace)
         result = gathered(release_folder(workspace), out).result
@@ -153,7 +156,7 @@ def _leaderboard() -> dg.AssetsDefinition:
         for kind, content in files.items():
             workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
         macro = board.macro()
-        scores = {m: v for m, v in macro.select("method", "rho0").iter_rows() if v is not None}
+        scores = dict(macro.filter("complete").select("method", "rho0").iter_rows())
         best = max(scores.values(), default=0.0)
         return dg.MaterializeResult(
             metadata={
@@ -188,29 +191,3 @@ def _board_table(macro: pl.DataFrame) -> dg.MetadataValue:
         for row in macro.iter_rows(named=True)
     ]
     return dg.MetadataValue.table(records) if records else dg.MetadataValue.text("no results are stored")
-
-
-def release_folder(workspace: Workspace) -> Path:
-    """Return the release as a local folder: in place, or copied into the cache if the store is remote."""
-    folder = f"release/{workspace.release_version}"
-    if workspace.store.is_local:
-        return Path(workspace.store.url(folder))
-    local = workspace.cache / "releases" / workspace.release_version
-    for path in workspace.store.files(folder):
-        target = local / Path(path).relative_to(folder)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(workspace.store.read_bytes(path))
-    return local
-
-
-def evaluation_folder(workspace: Workspace) -> Path:
-    """Return the local folder in which rankings and scores are stored."""
-    return Path(workspace.store.url("evaluation")) if workspace.store.is_local else workspace.cache / "evaluation"
-
-
-def known_releases(workspace: Workspace) -> list[Path]:
-    """Return the folder of every release on this machine: built, published, fetched and pulled ones."""
-    roots = [workspace.cache / "releases", workspace.cache / "pulled"]
-    if workspace.store.is_local:
-        roots += [Path(workspace.store.url(place)) for place in ("release", "published")]
-    return sorted(found.parent for root in roots for found in root.glob(f"**/{layout.MANIFEST}"))

@@ -40,7 +40,7 @@ def macro_by_level(board: Leaderboard) -> str:
     """Macro NDCG@10 of each method at the three levels, with the interval at 0 %, as Markdown with a picture."""
     from readbench_data.evaluation.task.release_data import LEVELS
 
-    macro = [row for row in board.macro().iter_rows(named=True) if row["rho0"] is not None][:40]
+    macro = [row for row in board.macro().iter_rows(named=True) if row["complete"]][:40]
     if not macro:
         return "no values"
     title = "macro NDCG@10 at 0, 10 and 20 % Normal windows; bar: 95 % interval at 0 %"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import dagster as dg
+from filelock import FileLock
 
-from assets.resources import readbench_home
+from assets.workspace import readbench_home
 
 TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
 
@@ -31,9 +32,11 @@ def prepare_home(data: str) -> Path:
 @contextmanager
 def open_instance(data: str) -> Iterator[dg.DagsterInstance]:
     """Open the instance in READBENCH_HOME, which ``make ui`` shows as well."""
-    prepare_home(data)
+    home = prepare_home(data)
     # A lane without data skips its stages; Dagster would warn once per check that it does not run.
     # The logger is named in full, because every run resets the level of its parent.
     logging.getLogger("dagster._core.execution.plan.active").setLevel(logging.ERROR)
-    with dg.DagsterInstance.get() as instance:
+    with ExitStack() as stack:
+        with FileLock(home / ".opening.lock"):  # two processes must not create the same databases
+            instance = stack.enter_context(dg.DagsterInstance.get())
         yield instance

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from assets import figures
 from assets.columns import table_schema
-from assets.resources import Workspace
+from assets.workspace import PlainWorkspace
 from readbench_data import lane as stages
 from readbench_data.dataset.files import OriginKind
 from readbench_data.dataset.source import Source
@@ -50,7 +50,7 @@ def recordings(lane: stages.Lane, record: RecordingsRecord) -> JsonObject:
     }
 
 
-def windows(workspace: Workspace, lane: stages.Lane, record: WindowsRecord) -> JsonObject:
+def windows(workspace: PlainWorkspace, lane: stages.Lane, record: WindowsRecord) -> JsonObject:
     """Return the metadata of stage windows: classes, votes, reasons for dropped windows, and the audit page."""
     return {
         "dagster/row_count": record.counts.windows,
@@ -89,7 +89,7 @@ def benchmark(lane: stages.Lane, record: BenchmarkRecord) -> JsonObject:
     }
 
 
-def _audit_page(workspace: Workspace, source: Source) -> dg.MetadataValue:
+def _audit_page(workspace: PlainWorkspace, source: Source) -> dg.MetadataValue:
     """Return the path of the dataset's audit page, or the command that writes it."""
     page = f"docs/{workspace.release_version}/audit/{source.name}.html"
     if workspace.store.is_local and workspace.store.exists(page):

@@ -14,6 +14,11 @@ def report(line: str) -> None:
         listener(line)
 
 
+def forward(listener: Callable[[str], None]) -> None:
+    """Register a listener for the rest of this process."""
+    _listeners.append(listener)
+
+
 @contextmanager
 def listen(listener: Callable[[str], None]) -> Iterator[None]:
     """Register a listener for progress lines while the block runs."""

@@ -14,20 +14,12 @@ import dagster as dg
 import expectations
 import sources
 from assets import checks
-from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets, release_folder
+from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets
 from assets.progress import report
 from assets.resources import Workspace, stage_versions
-from expectations import projections
+from assets.workspace import release_folder
 from readbench_data.dataset.files import OriginKind
-from readbench_data.release import layout
-from readbench_data.release.build import build_release, left_out
 from readbench_data.release.code import release_code
-from readbench_data.release.composition import COLUMNS, table_rows
-from readbench_data.release.diff import diff_releases
-from readbench_data.release.guards import ReleaseRefused
-from readbench_data.release.local import publish_local
-from readbench_data.release.reading import composition_in, manifest_in
-from readbench_data.release.verify import verify_release
 from readbench_data.store.code_version import code_version
 from readbench_data.store.store import Store
 
@@ -62,6 +54,13 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         "datasets without data. Verified before it gets its final name.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
+        from expectations import projections
+        from readbench_data.release.build import build_release, left_out
+        from readbench_data.release.composition import COLUMNS, table_rows
+        from readbench_data.release.guards import ReleaseRefused
+        from readbench_data.release.reading import composition_in
+        from readbench_data.release.verify import verify_release
+
         seen: list[expectations.CheckResult] = []
         shown: dict[str, dg.MetadataValue] = {}
 
@@ -138,6 +137,9 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         "folder or in an object store, as with `readbench publish`.",
     )
     def published(workspace: Workspace) -> dg.MaterializeResult:
+        from readbench_data.release.local import publish_local
+        from readbench_data.release.reading import manifest_in
+
         config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
         report("published: copying to the local versioned folder")
         copied = publish_local(workspace.store, workspace.release_version)
@@ -155,6 +157,10 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
 def _changes(store: Store, replaced: str, folder: str) -> str | None:
     """Return the difference from the release that is replaced, in words; None if there is none, if it has the same
     content, or if the data root is not local."""
+    from readbench_data.release import layout
+    from readbench_data.release.diff import diff_releases
+    from readbench_data.release.reading import manifest_in
+
     if not store.is_local or folder == replaced or not store.exists(f"{replaced}/{layout.MANIFEST}"):
         return None
     if manifest_in(store, replaced).content == manifest_in(store, folder).content:

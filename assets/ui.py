@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 from assets.instance import TEMPLATE, prepare_home
-from assets.resources import DEFAULT_DATA
+from assets.workspace import DEFAULT_DATA
 
 HOST = "127.0.0.1"
 WORKSPACE = TEMPLATE.with_name("workspace.yaml")

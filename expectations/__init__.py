@@ -7,19 +7,21 @@ receives only scalar projections, never the nested column.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.release.lane_records import CheckResult
+from readbench_data.store.code_version import code_version
 from readbench_data.store.records import JsonObject
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FOLDER = Path(__file__).parent
 
@@ -31,6 +33,12 @@ def suite(stage: str) -> JsonObject:
     return loaded
 
 
+def version(stage: str) -> str:
+    """Return twelve hex digits that change with the suite of a stage or with the code that applies it."""
+    text = (FOLDER / f"{stage}.json").read_bytes() + code_version("expectations", "expectations.projections").encode()
+    return hashlib.sha256(text).hexdigest()[:12]
+
+
 def checks(stage: str) -> Iterator[tuple[str, str, bool]]:
     """Yield the name and description of every check of a stage, and whether it is blocking."""
     for expectation in suite(stage)["expectations"]:
@@ -40,6 +48,8 @@ def checks(stage: str) -> Iterator[tuple[str, str, bool]]:
 def validate(stage: str, projection: pd.DataFrame) -> list[Any]:
     """Return Great Expectations' result for each expectation of a stage, in the suite's order, on a table of scalar
     columns. Raises ``ValueError`` for a nested column."""
+    import numpy as np
+
     for column in projection.select_dtypes("object").columns:
         if any(isinstance(value, (list, tuple, dict, np.ndarray)) for value in projection[column]):
             raise ValueError(f"column {column} is nested: only scalar columns are allowed")

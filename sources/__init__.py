@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from readbench_data.dataset.origin import MINIATURE_SEED
 from readbench_data.dataset.source import Source
 from readbench_data.errors import UsageError
 
@@ -39,9 +40,16 @@ def get(name: str) -> Source:
 
 
 def miniature(name: str) -> MiniatureWriter:
-    """Return the function ``write(folder, seed)`` that writes small stand-in files of a source in its true format."""
-    writer: MiniatureWriter = importlib.import_module(f"{__name__}.miniatures.{name}").write
-    return writer
+    """Return the function ``write(folder, seed)`` that writes small stand-in files of a source in its true format.
+
+    Its module, and the libraries it uses, are imported when it writes.
+    """
+
+    def write(folder: Path, seed: int = MINIATURE_SEED) -> None:
+        writer: MiniatureWriter = importlib.import_module(f"{__name__}.miniatures.{name}").write
+        writer(folder, seed)
+
+    return write
 
 
 def module_names(name: str) -> tuple[str, str]:

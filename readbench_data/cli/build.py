@@ -1,11 +1,9 @@
-"""``readbench build``: runs the lanes one by one, then builds the release, publishes it locally and evaluates it."""
+"""``readbench build``: runs the lanes, then builds the release, publishes it locally and evaluates it."""
 
 from __future__ import annotations
 
 import os
-import sys
 import textwrap
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, dataset_option, is_quiet, open_store, print_table
+from readbench_data.cli.common import data_option, dataset_option, open_store, print_table
+from readbench_data.cli.shown import shown, up_to_date
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.store.store import remove_leftovers
 
 if TYPE_CHECKING:
-    import dagster as dg
-
-    from assets.resources import Workspace
+    from assets.finished import Finished
+    from assets.workspace import PlainWorkspace
+    from readbench_data.cli.runner import Runner
 
 EPILOG = """\b
 Examples:
@@ -57,14 +56,15 @@ Run the same command again to resume, also after a crash: it builds only what is
     help="Also write the quality checks as Data Docs and the audit pages, to docs/ in the data root.",
 )
 @click.option("--keep-going", is_flag=True, help="Record a dataset that fails as failed and continue with the others.")
-@click.option(
-    "--allow-fewer",
-    multiple=True,
-    metavar="NAME",
-    help="The release may lose this dataset (or: all).",
-)
+@click.option("--allow-fewer", multiple=True, metavar="NAME", help="The release may lose this dataset (or: all).")
 @click.option("--keep-failed", is_flag=True, help="Take the earlier data of datasets whose last run failed.")
 @click.option("--mixed-code", is_flag=True, help="Accept datasets that were built by another version of the code.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Lanes to run at once; default: the number of cores, with two lanes or more per process.",
+)
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
@@ -82,11 +82,14 @@ def build(
     allow_fewer: tuple[str, ...],
     keep_failed: bool,
     mixed_code: bool,
+    jobs: int | None,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
     import sources
-    from assets.definitions import build_definitions
-    from assets.resources import Workspace
+    from assets.finished import Finished
+    from assets.workspace import PlainWorkspace
+    from readbench_data.cli.lanes import run_lanes
+    from readbench_data.cli.runner import Runner
     from readbench_data.dataset.files import mirror_folder
 
     names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
@@ -97,7 +100,7 @@ def build(
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         mirror_folder(Path(mirror), names[0])
         mirror = str(Path(mirror).absolute())
-    workspace = Workspace(
+    workspace = PlainWorkspace(
         data=data,
         profile=profile or "",
         mirror=mirror or "",
@@ -117,19 +120,19 @@ def build(
         config.for_dataset(name, sources.get(name).config)
     if origin == OriginKind.MIRROR and not mirror:
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
-    with _locked(data), _instance(data) as instance:
-        definitions = build_definitions(workspace)
-        _run_lanes(workspace, definitions, names, instance, keep_going)
-        changes = _run_release(definitions, instance)
+    with _locked(data), Runner(workspace) as runner:
+        finished = Finished(workspace)
+        run_lanes(finished, runner, names, jobs, keep_going)
+        changes = _run_release(finished, runner)
     _summary(workspace, data, changes)
     if data_docs:
         _data_docs(workspace, names)
 
 
-def _data_docs(workspace: Workspace, names: list[str]) -> None:
+def _data_docs(workspace: PlainWorkspace, names: list[str]) -> None:
     """Write the Data Docs of the built datasets and the audit pages of the release into a local folder."""
     import sources
-    from assets.evaluation import release_folder
+    from assets.workspace import release_folder
     from expectations.docs import lane_projections, release_projection, write_data_docs
     from readbench_data.audit.index_page import write_pages
     from readbench_data.release.lane_records import lane_state
@@ -160,106 +163,35 @@ def _locked(data: str) -> Iterator[None]:
         yield
         return
     Path(store.url()).mkdir(parents=True, exist_ok=True)
-    lock = FileLock(store.url(".lock"), timeout=0)
+    file = Path(store.url(".lock"))
+    before = file.stat() if file.exists() else None
+    lock = FileLock(file, timeout=0)
     try:
         lock.acquire()
     except Timeout:
         raise ReadbenchError(f"another build is running in {data}: wait for it, or choose another --data") from None
     try:
+        if before is not None:  # locking writes nothing, but changes the time
+            os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
         remove_leftovers(store)
         yield
     finally:
         lock.release()
 
 
-@contextmanager
-def _instance(data: str) -> Iterator[dg.DagsterInstance]:
-    """Open the Dagster instance in READBENCH_HOME, which ``make ui`` shows."""
-    from assets.instance import open_instance
-
-    with open_instance(data) as instance:
-        yield instance
-
-
-def _run_lanes(
-    workspace: Workspace, definitions: dg.Definitions, names: list[str], instance: dg.DagsterInstance, keep_going: bool
-) -> None:
-    from assets.definitions import lane_job
-    from readbench_data.dataset.status import LaneStatus
-    from readbench_data.release.lane_records import LaneState, lane_state, set_lane_failed
-
-    store = workspace.store
-    ended: dict[str, LaneState] = {}
-    for number, name in enumerate(names, 1):
-        with _shown(f"[{number}/{len(names)}] {name}") as done:
-            try:
-                _execute(definitions, lane_job(name), instance)
-            except ReadbenchError as error:
-                if not keep_going:
-                    raise
-                set_lane_failed(store, name, str(error))
-            state = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason="it did not run")
-            ended[name] = state
-            done(state.status if state.ok else f"{state.status}: {state.reason}")
-    if not any(state.ok for state in ended.values()):
-        reasons = "; ".join(f"{name}: {state.reason}" for name, state in ended.items())
-        raise ReadbenchError(
-            f"none of the selected datasets has data ({reasons}): `readbench sources` shows how to get them"
-        )
-
-
-def _run_release(definitions: dg.Definitions, instance: dg.DagsterInstance) -> str | None:
+def _run_release(finished: Finished, runner: Runner) -> str | None:
     """Build the release and what follows it; return how it differs from the release it replaced, in words."""
-    from assets.definitions import RELEASE_JOB
-
-    with _shown("release") as done:
-        ran = _execute(definitions, RELEASE_JOB, instance)
+    if (key := finished.release()) is not None:
+        up_to_date("release", f"key {key[:12]}; lanes, settings and code are unchanged, and all files are in place")
+        return None
+    with shown("release") as done:
+        changes = runner.run_release()
+        finished.mark_release()
         done("ok")
-    for shown in ran.asset_materializations_for_node("release"):
-        if (changes := shown.metadata.get("changes")) is not None:
-            return str(changes.value)
-    return None
+    return changes
 
 
-def _execute(definitions: dg.Definitions, job: str, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
-    """Run a job in this process; its errors are raised unchanged."""
-    return definitions.resolve_job_def(job).execute_in_process(
-        instance=instance,
-        raise_on_error=True,
-        run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-    )
-
-
-@contextmanager
-def _shown(title: str) -> Iterator[Any]:
-    """Show the progress of one run on stderr: an updating line on a terminal, otherwise one line at the end."""
-    from assets.progress import listen
-
-    began = time.monotonic()
-    moving = sys.stderr.isatty() and not is_quiet()
-    width = 100
-
-    def show(line: str) -> None:
-        if moving:
-            text = f"{title}: {line.split(': ', 1)[-1]}"
-            sys.stderr.write("\r" + text[:width].ljust(width))
-            sys.stderr.flush()
-
-    def done(outcome: str) -> None:
-        if not is_quiet():
-            text = f"{title}: {outcome} ({time.monotonic() - began:.1f} s)"
-            sys.stderr.write(("\r" + text.ljust(width) if moving else text) + "\n")
-
-    with listen(show):
-        try:
-            yield done
-        except BaseException:
-            if moving:
-                sys.stderr.write("\r" + " " * width + "\r")
-            raise
-
-
-def _summary(workspace: Workspace, data: str, changes: str | None) -> None:
+def _summary(workspace: PlainWorkspace, data: str, changes: str | None) -> None:
     import sources
     from readbench_data.dataset.status import LaneStatus
     from readbench_data.release.build import left_out

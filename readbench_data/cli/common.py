@@ -97,25 +97,25 @@ def output_file(option: str, text: str, suffix: str = "") -> Path:
 
 def cache_folder(data: str) -> Path:
     """Return the folder for downloads and pulled releases: in the data root, or in Dagster's home if that is remote."""
-    from assets.resources import Workspace
+    from assets.workspace import PlainWorkspace
 
-    return Workspace(data=data).cache
+    return PlainWorkspace(data=data).cache
 
 
 def evaluation_folder(data: str) -> Path:
     """Return the folder in which rankings and scores are stored."""
-    from assets.evaluation import evaluation_folder as folder
-    from assets.resources import Workspace
+    from assets.workspace import PlainWorkspace
+    from assets.workspace import evaluation_folder as folder
 
-    return folder(Workspace(data=data))
+    return folder(PlainWorkspace(data=data))
 
 
 def known_releases(data: str) -> list[Path]:
     """Return the folder of every release on this machine: built, published, fetched and pulled ones."""
-    from assets.evaluation import known_releases as known
-    from assets.resources import Workspace
+    from assets.workspace import PlainWorkspace
+    from assets.workspace import known_releases as known
 
-    return known(Workspace(data=data))
+    return known(PlainWorkspace(data=data))
 
 
 def print_table(

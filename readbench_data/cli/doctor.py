@@ -55,7 +55,7 @@ def _machine() -> list[tuple[str, bool | None, str]]:
 
 
 def _root(data: str) -> list[tuple[str, bool | None, str]]:
-    from assets.resources import readbench_home
+    from assets.workspace import readbench_home
     from readbench_data.release.build import releases
 
     store = open_store(data)

@@ -62,11 +62,16 @@ def evaluate(
     data: str,
 ) -> None:
     """Rank the corpora for every query and score the rankings."""
+    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
+    from readbench_data.evaluation.methods.registry import method as method_named
+
+    for name in methods:
+        method_named(name)  # an unknown one is refused before anything else is loaded
+
     import polars as pl
 
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_text
-    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.run.protocol import evaluate as run
     from readbench_data.evaluation.run.pruning import prune_shared
     from readbench_data.evaluation.run.results_store import UnitStatus
@@ -110,22 +115,47 @@ def evaluate(
 @click.option("--html", metavar="FILE", help="Write one self-contained page instead.")
 @click.option("--markdown", is_flag=True, help="Print the macro table as Markdown.")
 @click.option("--parquet", metavar="FILE", help="Write every row (method, dataset, level, metric, K) instead.")
+@click.option("--csv", metavar="FILE", help="Write a table in the shape of the paper's as CSV instead; see --grid.")
+@click.option("--latex", metavar="FILE", help="Write it as LaTeX (booktabs) instead; see --grid.")
+@click.option(
+    "--grid",
+    type=click.Choice(["datasets", "metrics"]),
+    default="datasets",
+    show_default=True,
+    help="For --csv and --latex: datasets (as Table 8: methods by datasets, mean, sd) or metrics (as Tables 16 to 73: "
+    "per method, datasets by P, HR, NDCG and F1).",
+)
 @data_option
-def leaderboard(release: str | None, html: str | None, markdown: bool, parquet: str | None, data: str) -> None:
+def leaderboard(
+    release: str | None,
+    html: str | None,
+    markdown: bool,
+    parquet: str | None,
+    csv: str | None,
+    latex: str | None,
+    grid: str,
+    data: str,
+) -> None:
     """Show the stored scores of a release."""
-    from readbench_data.evaluation.board.files import board_files, replace
     from readbench_data.evaluation.board.leaderboard import leaderboard as make
     from readbench_data.evaluation.board.text import to_markdown, to_text
 
-    named = (("html", html), ("parquet", parquet))
+    named = (("html", html), ("parquet", parquet), ("csv", csv), ("latex", latex))
     outputs = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
-    files = board_files(board) if outputs else {}
+    if not outputs:
+        click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
+        return
+
+    from readbench_data.evaluation.board.files import board_files, replace
+    from readbench_data.evaluation.board.grids import to_csv, to_latex
+
+    files = board_files(board) if html or parquet else {}
+    files |= {"csv": to_csv(board, grid).encode()} if csv else {}
+    files |= {"latex": to_latex(board, grid).encode()} if latex else {}
     for kind, path in outputs.items():
         replace(path, files[kind])
         click.echo(f"written: {path}")
-    if not files:
-        click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
 
 
 def _progress(line: str) -> None:

@@ -36,17 +36,21 @@ def benchmark(lane: Lane, gate: AuditGate | None = None) -> BenchmarkRecord:
     ``gate`` receives the audit table (polars). If it raises, the earlier result stays current.
     """
     before = require(lane, "windows", StageRecord)
-    settings = lane.settings
-    key = digest(
+    key = benchmark_key(lane, before.key)
+    return staged(lane, "benchmark", key, BenchmarkRecord, lambda place: _write_benchmark(lane, place, gate))
+
+
+def benchmark_key(lane: Lane, windows: str) -> str:
+    """Return the key of the stage from the key of stage windows."""
+    return digest(
         {
-            "windows": before.key,
+            "windows": windows,
             "config": shared_settings(lane.config).to_json(),
-            "settings": settings.to_json(),
+            "settings": lane.settings.to_json(),
             "pool": lane.pool,
             "code": lane.version("benchmark"),
         }
     )
-    return staged(lane, "benchmark", key, BenchmarkRecord, lambda place: _write_benchmark(lane, place, gate))
 
 
 def _write_benchmark(lane: Lane, place: str, gate: AuditGate | None) -> BenchmarkRecord:

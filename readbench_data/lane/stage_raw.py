@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from readbench_data.dataset.files import Located, OriginKind
-from readbench_data.lane.base import Lane
+from readbench_data.lane.base import Checks, Lane
 from readbench_data.release.lane_records import InputFile, RawRecord
 from readbench_data.store.store import digest
 
+RawGate = Callable[[RawRecord], Checks]
 
-def raw(lane: Lane) -> RawRecord:
-    """Find, hash and check the original files. Raises ``NoData`` if there are no usable files."""
+
+def raw(lane: Lane, gate: RawGate | None = None, gate_version: str = "") -> RawRecord:
+    """Find, hash and check the original files. Raises ``NoData`` if there are no usable files.
+
+    ``gate`` receives the record. If it raises, the earlier result stays current. The stored results of a
+    finished key are used again unless they come from another ``gate_version``.
+    """
+    record = find(lane)
+    stage = lane.stage("raw")
+    done = stage.done(record.key, RawRecord)
+    if done is not None and (gate is None or done.gate == gate_version):
+        stage.point(record.key)
+        return done.changed(reused=True)
+    if gate is not None:
+        record = record.changed(checks=tuple(gate(record)), gate=gate_version)
+    return stage.finish(record.key, record).changed(reused=done is not None)
+
+
+def find(lane: Lane) -> RawRecord:
+    """Find, hash and check the original files and return their record, with its key; no result is written.
+
+    Raises ``NoData`` if there are no usable files, ``BadInput`` if one has another checksum than the published one.
+    """
     located = lane.source.locate(lane.files, lane.settings.options)
     lane.progress(f"checking {len(located.inputs)} files")
     hashes = lane.files.hash_all(located.inputs)
@@ -28,12 +52,7 @@ def raw(lane: Lane) -> RawRecord:
         missing=tuple(located.missing),
         verified=tuple(sorted(published)) if lane.verify else (),
     )
-    key = digest({**record.to_json(), "code": lane.version("raw")})
-    stage = lane.stage("raw")
-    if (done := stage.done(key, RawRecord)) is not None:
-        stage.point(key)
-        return done.changed(reused=True)
-    return stage.finish(key, record)
+    return record.changed(key=digest({**record.to_json(), "code": lane.version("raw")}))
 
 
 def _published(lane: Lane, located: Located) -> dict[str, str]:

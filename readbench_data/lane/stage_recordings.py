@@ -27,14 +27,13 @@ def recordings(lane: Lane, gate: Gate | None = None) -> RecordingsRecord:
     ``gate`` receives the summaries (``SUMMARY_SCHEMA``). If it raises, the earlier result stays current.
     """
     before = require(lane, "raw", RawRecord)
-    key = digest(
-        {
-            "raw": before.key,
-            "options": lane.settings.options.for_reader(),
-            "code": lane.version("recordings"),
-        }
-    )
+    key = recordings_key(lane, before.key)
     return staged(lane, "recordings", key, RecordingsRecord, lambda place: _write_recordings(lane, before, place, gate))
+
+
+def recordings_key(lane: Lane, raw: str) -> str:
+    """Return the key of the stage from the key of stage raw."""
+    return digest({"raw": raw, "options": lane.settings.options.for_reader(), "code": lane.version("recordings")})
 
 
 def _write_recordings(lane: Lane, before: RawRecord, place: str, gate: Gate | None) -> RecordingsRecord:

@@ -27,18 +27,23 @@ def windows(lane: Lane, gate: Gate | None = None) -> WindowsRecord:
     ``gate`` receives the finished index. If it raises, the earlier result stays current.
     """
     before = require(lane, "recordings", StageRecord)
+    key = windows_key(lane, before.key)
+    shard = f"{lane.stage('recordings').place(before.key)}/{SHARD}"
+    return staged(lane, "windows", key, WindowsRecord, lambda place: _write_index(lane, shard, place, gate))
+
+
+def windows_key(lane: Lane, recordings: str) -> str:
+    """Return the key of the stage from the key of stage recordings."""
     settings = lane.settings
-    key = digest(
+    return digest(
         {
-            "recordings": before.key,
+            "recordings": recordings,
             "length": settings.length,
             "stride": settings.stride,
             "rule": asdict(lane.rule),
             "code": lane.version("windows"),
         }
     )
-    shard = f"{lane.stage('recordings').place(before.key)}/{SHARD}"
-    return staged(lane, "windows", key, WindowsRecord, lambda place: _write_index(lane, shard, place, gate))
 
 
 def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> WindowsRecord:

@@ -6,11 +6,13 @@ Stored as one row per recording; :func:`by_channel` adds them up to one row per 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _COUNTS = pa.list_(pa.int64())
 TALLY_SCHEMA = pa.schema(
@@ -81,6 +83,8 @@ def by_channel(stream: IO[bytes]) -> pl.DataFrame:
 
     ``stream``: a Parquet file of ``TALLY_SCHEMA``.
     """
+    import polars as pl
+
     lists = ["channels", "missing", "masked", "filled", "constant", "removed"]
     cells = pl.read_parquet(stream).select("rows", *lists).explode(lists, empty_as_null=False)
     return cells.group_by(channel="channels", maintain_order=True).agg(

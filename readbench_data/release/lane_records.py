@@ -33,13 +33,16 @@ class InputFile(Record):
 
 class RawRecord(StageRecord):
     """The original files: files that are read, ignored files with the reason, missing files, and files whose published
-    checksum was verified."""
+    checksum was verified. ``gate``: version of the suite that gave ``checks``. Neither of the two is part of the
+    key."""
 
     origin: OriginKind
     inputs: tuple[InputFile, ...]
     ignored: dict[str, str]
     missing: tuple[str, ...]
     verified: tuple[str, ...]
+    gate: str = ""
+    checks: tuple[CheckResult, ...] = ()
 
 
 class RecordingsRecord(StageRecord):

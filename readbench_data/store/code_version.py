@@ -19,11 +19,20 @@ PACKAGES = ("readbench_data", "sources", "expectations", "assets")
 
 @cache
 def _file(module: str) -> Path | None:
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
+    """Return a module's file, None if there is no such module. Only the top package is looked up by Python's import
+    system: looking up ``a.b.c`` there would import ``a.b``, and with it the libraries it uses."""
+    top, *inner = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None:
         return None
-    return Path(spec.origin) if spec is not None and spec.origin else None
+    if not inner:
+        return Path(spec.origin) if spec.origin else None
+    for folder in spec.submodule_search_locations or ():
+        base = Path(folder, *inner)
+        for file in (base / "__init__.py", base.with_name(f"{base.name}.py")):
+            if file.is_file():
+                return file
+    return None
 
 
 @cache
@@ -73,4 +82,15 @@ def code_version(*modules: str) -> str:
         file = _file(module)
         for used in _with_data(file) if file else ():
             digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
+    return digest.hexdigest()[:12]
+
+
+def repository_version() -> str:
+    """Return twelve hex digits that change when any file of this repository's packages changes."""
+    digest = hashlib.sha256()
+    for package in PACKAGES:
+        file = _file(package)
+        root = file.parent if file else Path(package)
+        for path in sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
+            digest.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes() + b"\n")
     return digest.hexdigest()[:12]

@@ -114,6 +114,21 @@ def test_the_leaderboard_page_is_one_file(lite: Built, tmp_path: Path) -> None:
     assert 'href="http' not in text.replace("https://arxiv.org", "")
 
 
+def test_the_leaderboard_exports_grids_as_csv_and_latex(lite: Built, tmp_path: Path) -> None:
+    csv, latex = tmp_path / "grid.csv", tmp_path / "grid.tex"
+    ran = readbench("leaderboard", "--data", lite.data, "--csv", csv, "--latex", latex)
+    assert ran.out == f"written: {csv}\nwritten: {latex}\n"
+    table = pl.read_csv(csv)
+    assert set(table["level"]) == {0, 10, 20}
+    assert set(table["note"]) == {"built from miniatures: not READ-Bench results"}
+    assert latex.read_text().count("begin{tabular}") == 3
+    assert readbench("leaderboard", "--data", lite.data, "--csv", csv, "--grid", "metrics").code == 0
+    assert {"P@1", "HR@5", "NDCG@10", "F1@10"} <= set(pl.read_csv(csv).columns)
+    nowhere = readbench("leaderboard", "--data", lite.data, "--csv", tmp_path / "no" / "grid.csv")
+    assert nowhere.code == 2
+    assert "there is no folder" in nowhere.error
+
+
 def test_the_doctor_lists_the_releases(lite: Built) -> None:
     ran = readbench("doctor", "--data", lite.data)
     assert ran.code == 0, ran.err

@@ -21,6 +21,7 @@ MODULES = (
     "evaluation.methods.base",
     "evaluation.methods.fusion",
     "evaluation.methods.registry",
+    "evaluation.run.present",
     "evaluation.run.protocol",
     "evaluation.scoring.chance",
     "evaluation.scoring.measure",

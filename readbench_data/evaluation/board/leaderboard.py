@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from readbench_data.dataset.files import OriginKind
+from readbench_data.evaluation.board.means import BASELINES, compared, covered, macro_table
 from readbench_data.evaluation.run.results import EvaluationResult, Row, gather
 from readbench_data.evaluation.run.results_store import ResultsStore, UnitStatus
-from readbench_data.evaluation.task.release_data import LEVELS, Release
+from readbench_data.evaluation.task.release_data import Release
 
 if TYPE_CHECKING:
     from readbench_data.evaluation.statistics.comparison import Comparison
 
 PRIMARY = ("ndcg", 10)
 """READ-Bench's primary metric: NDCG@10, the mean over queries, then over datasets."""
+
+HASH_SHOWN = 8
+"""Digits of a hash that tables show."""
 
 MINIATURE_BANNER = "built from miniatures: not READ-Bench results"
 
@@ -74,40 +79,47 @@ class Leaderboard:
                 pl.col("gpu_memory_mb").max(),
                 pl.col("threads").max(),
                 pl.col("harness").drop_nulls().first(),
+                pl.col("code_version").drop_nulls().first(),
             )
             .with_columns(pl.when(pl.col("status") == UnitStatus.OK).then(pl.col("value")).alias("value"))
         )
 
     def macro(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
-        """One row per method: the mean over datasets at each level (``rho0``, ``rho10``, ``rho20``), over the
-        datasets whose corpora change with the level (``varying0``, ...), and how many datasets are behind it
-        (``n``, the fewest of the levels).
+        """One row per method: means over datasets at each level, always over the same datasets; what is incomplete is
+        last and states what it lacks. The columns are those of
+        :func:`~readbench_data.evaluation.board.means.macro_table`."""
+        return macro_table(self.cells(metric, k))
 
-        Best first among the methods on every dataset that any has a value on (``complete``); the others follow, as a
-        mean over fewer datasets cannot be compared with theirs. A method without any value is last."""
-        cells = self.cells(metric, k)
-        table = cells.group_by("method", maintain_order=True).agg(
-            pl.col("family").drop_nulls().first(),
-            pl.col("supervision").drop_nulls().first(),
-            pl.col("harness").drop_nulls().first(),
-            *(pl.col("value").filter(pl.col("rho") == r).mean().alias(f"rho{r}") for r in LEVELS),
-            *(
-                pl.col("value")
-                .filter((pl.col("rho") == r) & ~pl.col("same_at_all_levels").fill_null(False))
-                .mean()
-                .alias(f"varying{r}")
-                for r in LEVELS
-            ),
-            pl.min_horizontal(*(pl.col("value").filter(pl.col("rho") == r).count() for r in LEVELS))
-            .cast(pl.Int64)
-            .alias("n"),
-        )
-        table = table.with_columns(complete=pl.col("n") == pl.col("n").max())
-        return table.sort("complete", "rho0", descending=True, nulls_last=True)
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """The datasets over which means are taken."""
+        return tuple(compared(self.cells()))
+
+    @property
+    def data_hash(self) -> str:
+        """A hash of the data behind the numbers: of the hash of each dataset that has data, 12 hex digits."""
+        hashes = self.data_hashes()
+        text = "".join(f"{name} {hashes[name]}\n" for name in sorted(hashes))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def data_hashes(self) -> dict[str, str]:
+        """The hash of the released data of each dataset that has results."""
+        known = self.result.rows.filter(pl.col("data_hash").is_not_null()).unique("dataset", maintain_order=True)
+        return {name: str(value) for name, value in known.select("dataset", "data_hash").iter_rows()}
+
+    def left_out(self) -> list[str]:
+        """Stored results that are not in the tables, one line per reason."""
+        return [out.sentence() for out in self.result.left_out]
+
+    @property
+    def configuration(self) -> str:
+        """How the methods were set, in a sentence that belongs next to the numbers."""
+        submitted = self.result.rows["harness"].is_not_null().any()
+        return "Default configuration, not tuned" + ("; submissions as submitted." if submitted else ".")
 
     def marks(self) -> dict[str, str]:
         """Per dataset what a reader must know: miniature, mirror, partial, no data, same at all levels."""
-        marks = {}
+        marks, hashes = {}, self.data_hashes()
         rows = self.result.rows.group_by("dataset", maintain_order=True).agg(
             pl.col("origin").first(),
             pl.col("partial").first(),
@@ -119,6 +131,7 @@ class Leaderboard:
             said = [f"no data: {reason}"] if no_data else [str(origin)]
             said += ["partial data"] if partial and not no_data else []
             said += ["no Normal windows: same corpus at all levels"] if same else []
+            said += [f"data hash {hashes[name][:HASH_SHOWN]}"] if name in hashes else []
             marks[str(name)] = ", ".join(said)
         return marks
 
@@ -162,10 +175,13 @@ class Leaderboard:
         chance would make the test reject and widen the critical difference for all others."""
         from readbench_data.evaluation.statistics.comparison import compare  # scipy.stats takes a second to import
 
-        cells = self.cells(metric, k).filter((pl.col("rho") == rho) & (pl.col("family") != "trivial"))
+        cells = self.cells(metric, k)
+        known, datasets = covered(cells), compared(cells)
+        cells = cells.filter((pl.col("rho") == rho) & (pl.col("family") != BASELINES))
         values: dict[str, dict[str, float | None]] = {}
         for method, dataset, value in cells.select("method", "dataset", "value").iter_rows():
-            values.setdefault(method, {})[dataset] = value
+            if dataset in datasets:  # a value counts where the method has one at every level, as in the means
+                values.setdefault(method, {})[dataset] = value if dataset in known[method] else None
         return compare(values)
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_name
+import polars as pl
+
+from readbench_data.evaluation.board.leaderboard import HASH_SHOWN, Leaderboard, shown_name
+from readbench_data.evaluation.run.results import Row
 from readbench_data.evaluation.task.release_data import LEVELS
 
 WIDTH = 110
@@ -16,20 +19,12 @@ def to_text(board: Leaderboard) -> str:
     """Plain text: macro NDCG@10, NDCG@10 per dataset at each level, and the marks of the datasets."""
     macro = board.macro()
     if macro.is_empty():
-        return f"release {board.version}: no results are stored; run `readbench evaluate` first\n"
-    total = len(board.with_data)
+        first = f"release {board.version}: no results are stored; run `readbench evaluate` first"
+        return "\n".join([first, *_left_out(board)]) + "\n"
     lines = [f"*** {board.banner} ***", ""] if board.banner else []
-    lines += [f"release {board.version}: NDCG@10, mean over queries, then over datasets", ""]
-    head = ["method", "supervision", "0 %", "10 %", "20 %", "datasets"]
-    varying = any("same corpus" in m for m in board.marks().values())
-    head += ["0 %*", "10 %*", "20 %*"] if varying else []
-    body = [
-        [shown_name(r), r["supervision"] or "", *(_number(r[f"rho{v}"]) for v in LEVELS), f"{r['n']}/{total}"]
-        + ([_number(r[f"varying{v}"]) for v in LEVELS] if varying else [])
-        for r in macro.iter_rows(named=True)
-    ]
-    lines += _table(head, body)
-    lines += ["* without datasets whose corpus is the same at all levels"] if varying else []
+    lines += [f"release {board.version}, data hash {board.data_hash}: NDCG@10, mean over queries, then over datasets;"]
+    lines += [f"sd: across datasets. {board.configuration}", ""]
+    lines += _macro(board, macro)
     cells = {(m, d, r): v for m, d, r, v in board.cells().select("method", "dataset", "rho", "value").iter_rows()}
     for rho in LEVELS:
         lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
@@ -44,7 +39,47 @@ def to_text(board: Leaderboard) -> str:
         lines += textwrap.wrap(f"  {name:{width}}  {mark}", WIDTH, subsequent_indent=" " * (width + 4))
     failures = board.failures()
     lines += ["", "failed", *(f"  {f}" for f in failures)] if failures else []
+    lines += _left_out(board)
     return "\n".join(lines) + "\n"
+
+
+def _macro(board: Leaderboard, macro: pl.DataFrame) -> list[str]:
+    """The means of complete methods; below them, with what they lack, those of the others; then the means without
+    datasets whose corpus is the same at all levels, if there are any."""
+    total = len(board.compared)
+    head = ["method", "supervision", *(title for v in LEVELS for title in (f"{v} %", "sd")), "datasets", "code"]
+
+    def line(row: Row) -> list[str]:
+        means = [_number(row[f"{of}{v}"]) for v in LEVELS for of in ("rho", "sd")]
+        return [
+            shown_name(row),
+            row["supervision"] or "",
+            *means,
+            f"{row['n']}/{total}",
+            (row["code"] or "-")[:HASH_SHOWN],
+        ]
+
+    ranked, apart = macro.filter("complete"), macro.filter(~pl.col("complete"))
+    lines = _table(head, [line(row) for row in ranked.iter_rows(named=True)]) if not ranked.is_empty() else []
+    if not apart.is_empty():
+        lines += ["", "not ranked, because they lack datasets: means over those they have at every level"]
+        lines += _table(head, [line(row) for row in apart.iter_rows(named=True)])
+        for name, missing in apart.select("method", "missing").iter_rows():
+            lines += textwrap.wrap(f"  {name} lacks {missing}", WIDTH, subsequent_indent="    ")
+    if any("same corpus" in mark for mark in board.marks().values()):
+        lines += ["", "mean without datasets whose corpus is the same at all levels"]
+        rows = ranked.iter_rows(named=True)
+        body = [[shown_name(r), *(_number(r[f"varying{v}"]) for v in LEVELS)] for r in rows]
+        lines += _table(["method", *(f"{v} %" for v in LEVELS)], body)
+    return lines
+
+
+def _left_out(board: Leaderboard) -> list[str]:
+    found = board.left_out()
+    lines = ["", "left out"] if found else []
+    for sentence in found:
+        lines += textwrap.wrap(f"  {sentence}", WIDTH, subsequent_indent="    ")
+    return lines
 
 
 def _alignment(board: Leaderboard) -> list[str]:
@@ -67,19 +102,26 @@ def _alignment(board: Leaderboard) -> list[str]:
 
 def to_markdown(board: Leaderboard) -> str:
     """The macro table as Markdown, with banner and marks."""
-    varying = [f"varying{v}" for v in LEVELS]
-    head = ["method", "supervision", *(f"{v} %" for v in LEVELS), "datasets", *(f"{v} %*" for v in LEVELS)]
+    macro, total = board.macro(), len(board.compared)
+    means = [title for v in LEVELS for title in (f"{v} %", "sd")]
+    head = ["method", "supervision", *means, "datasets", "code", *(f"{v} %*" for v in LEVELS)]
     lines = [f"**{board.banner}**", ""] if board.banner else []
-    lines += [f"NDCG@10 on release {board.version}: the mean over queries, then over datasets.", ""]
+    lines += [f"NDCG@10 on release {board.version} (data hash {board.data_hash}): the mean over queries, then over"]
+    lines += [f"datasets; sd: across datasets. {board.configuration}", ""]
     lines += ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
-    for row in board.macro().iter_rows(named=True):
-        numbers = [_number(row[f"rho{v}"]) for v in LEVELS]
-        star = [_number(row[v]) for v in varying]
+    for row in macro.iter_rows(named=True):
+        numbers = [_number(row[f"{of}{v}"]) for v in LEVELS for of in ("rho", "sd")]
+        star = [_number(row[f"varying{v}"]) for v in LEVELS]
         name = shown_name(row).replace("|", "\\|")
-        cells = [name, row["supervision"] or "", *numbers, f"{row['n']}/{len(board.with_data)}", *star]
+        behind = f"{row['n']}/{total}" + ("" if row["complete"] else ", not ranked")
+        code = (row["code"] or "-")[:HASH_SHOWN]
+        cells = [name, row["supervision"] or "", *numbers, behind, code, *star]
         lines.append("| " + " | ".join(cells) + " |")
     lines += ["", "\\* without datasets whose corpus is the same at all levels", ""]
+    lacking = macro.filter(~pl.col("complete")).select("method", "missing").iter_rows()
+    lines += [f"- {name} is not ranked: it lacks {missing}" for name, missing in lacking]
     lines += [f"- {name}: {mark}" for name, mark in board.data_rows()]
+    lines += [f"- left out: {sentence}" for sentence in board.left_out()]
     return "\n".join(lines) + "\n"
 
 

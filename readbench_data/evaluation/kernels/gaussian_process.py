@@ -36,12 +36,22 @@ def class_probabilities(
     query, ``at_query`` [nq] the query's with itself, ``labels`` int [nq, m] in 0..n_classes[q]-1, each used.
     A query with one class gets probability 1 for it (scikit-learn refuses that case).
     """
-    out = np.zeros((len(labels), int(n_classes.max(initial=1))))
+    return class_probabilities_at(kernels, to_query[:, None], at_query[:, None], labels, n_classes)[:, 0]
+
+
+def class_probabilities_at(
+    kernels: np.ndarray, to_points: np.ndarray, at_points: np.ndarray, labels: np.ndarray, n_classes: np.ndarray
+) -> np.ndarray:
+    """Probability of each class at several points per query: float64 [nq, p, max classes]; one fit per query.
+
+    As :func:`class_probabilities`, with ``to_points`` [nq, p, m] and ``at_points`` [nq, p].
+    """
+    out = np.zeros((*at_points.shape, int(n_classes.max(initial=1))))
     with threadpool_limits(limits=1, user_api="blas"):
         _all(
             np.ascontiguousarray(kernels, np.float64),
-            np.ascontiguousarray(to_query, np.float64),
-            np.ascontiguousarray(at_query, np.float64),
+            np.ascontiguousarray(to_points, np.float64),
+            np.ascontiguousarray(at_points, np.float64),
             np.ascontiguousarray(labels, np.int64),
             np.ascontiguousarray(n_classes, np.int64),
             out,
@@ -50,23 +60,24 @@ def class_probabilities(
 
 
 @compiled(parallel=True)
-def _all(kernels, to_query, at_query, labels, n_classes, out):  # type: ignore[no-untyped-def]
+def _all(kernels, to_points, at_points, labels, n_classes, out):  # type: ignore[no-untyped-def]
     for q in prange(len(labels)):
         k = n_classes[q]
         if k == 1:
-            out[q, 0] = 1.0
+            out[q, :, 0] = 1.0
         elif k == 2:
-            p = _one(kernels[q], to_query[q], at_query[q], labels[q] == 1)
-            out[q, 0], out[q, 1] = 1.0 - p, p
+            p = _one(kernels[q], to_points[q], at_points[q], labels[q] == 1)
+            out[q, :, 0], out[q, :, 1] = 1.0 - p, p
         else:
             for c in range(k):
-                out[q, c] = _one(kernels[q], to_query[q], at_query[q], labels[q] == c)
-            out[q] /= out[q].sum()
+                out[q, :, c] = _one(kernels[q], to_points[q], at_points[q], labels[q] == c)
+            for i in range(out.shape[1]):
+                out[q, i] /= out[q, i].sum()
 
 
 @compiled()
-def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
-    """Probability that the query is positive."""
+def _one(kernel, to_points, at_points, positive):  # type: ignore[no-untyped-def]
+    """Probability that each point is positive."""
     m = len(positive)
     y = positive.astype(np.float64)
     f = np.zeros(m)
@@ -94,9 +105,17 @@ def _one(kernel, to_query, at_query, positive):  # type: ignore[no-untyped-def]
         if evidence - before < TOLERANCE:
             break
         before = evidence
-    mean = np.dot(to_query, y - pi)
-    v = _solve_lower(lower, root * to_query)
-    variance = at_query - np.dot(v, v)
+    out = np.empty(len(at_points))
+    for p in range(len(at_points)):
+        mean = np.dot(to_points[p], y - pi)
+        v = _solve_lower(lower, root * to_points[p])
+        out[p] = _averaged_logistic(mean, at_points[p] - np.dot(v, v))
+    return out
+
+
+@compiled()
+def _averaged_logistic(mean, variance):  # type: ignore[no-untyped-def]
+    """The mean of the logistic function under a normal distribution."""
     total = 0.0
     for i in range(len(LAMBDAS)):
         alpha = 1.0 / (2.0 * variance)

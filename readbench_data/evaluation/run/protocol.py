@@ -108,7 +108,9 @@ def evaluate_methods(
             _evaluate_dataset(opened, info, store, methods, tell)
         else:
             tell(f"{info.name}: no data ({info.reason or info.status})")
-    units = {u.path for m in methods for i in chosen if i.has_data for u in _units(m, i)}
+    units = [u for m in methods for i in chosen if i.has_data for u in _units(m, i)]
+    for unit in {u.method: u for u in units}.values():
+        store.mark(unit)
     ways = {i.name: i.alignment for i in chosen}
     result = gather(opened, store, [i.name for i in chosen], [m.name for m in methods], units, ways)
     result.write(Path(out))

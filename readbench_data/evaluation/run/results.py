@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from readbench_data.errors import ReadbenchError
-from readbench_data.evaluation.run.results_store import ResultsStore, UnitRecord, UnitStatus
+from readbench_data.evaluation.run.present import LeftOut
+from readbench_data.evaluation.run.results_store import ResultsStore, Unit, UnitRecord, UnitStatus, in_order
 from readbench_data.evaluation.scoring.chance import random_macro_f1
 from readbench_data.evaluation.scoring.metrics import (
     CUTOFFS,
@@ -87,10 +88,13 @@ class EvaluationResult:
         ``status`` is not ``ok``. ``harness`` states how a submission was run; it is null for our own methods.
     per_query : polars.DataFrame
         One row per query, one column per metric.
+    left_out : tuple of LeftOut
+        Stored results that do not count, such as those of earlier code, with the reason.
     """
 
     rows: pl.DataFrame
     per_query: pl.DataFrame
+    left_out: tuple[LeftOut, ...] = ()
 
     def write(self, out: Path) -> None:
         """Write ``results.parquet`` and ``per_query.parquet`` to the folder ``out``."""
@@ -148,7 +152,7 @@ def gather(
     store: ResultsStore,
     datasets: Sequence[str] | None = None,
     methods: Sequence[str] | None = None,
-    paths: set[Path] | None = None,
+    units: Sequence[Unit] | None = None,
     alignments: Mapping[str, str] | None = None,
 ) -> EvaluationResult:
     """Return the rows of everything that is stored for a release.
@@ -162,8 +166,8 @@ def gather(
     store : ResultsStore
     datasets, methods : sequence of str, optional
         Limit the rows to these. None: all.
-    paths : set of Path, optional
-        Limit the rows to these unit files.
+    units : sequence of Unit, optional
+        Exactly these units. None: those that count (``run.present``).
     alignments : mapping of dataset to alignment, optional
         How channels were compared; default: as the release states. Results of other alignments are left out, so that
         the two never mix in a mean.
@@ -173,11 +177,9 @@ def gather(
     EvaluationResult
     """
     infos = [release.info(d) for d in (datasets if datasets is not None else release.datasets)]
-    records = store.records({i.name: i.data_hash for i in infos if i.has_data})
+    records, left_out = _stored(store, infos, units)
     ways = {i.name: i.alignment for i in infos} | dict(alignments or {})
     records = [r for r in records if r.unit.alignment == ways[r.unit.dataset]]
-    if paths is not None:
-        records = [r for r in records if r.unit.path in paths]
     if methods is None:
         methods = list(dict.fromkeys(r.unit.method for r in records))
     records = [r for r in records if r.unit.method in methods]
@@ -198,7 +200,16 @@ def gather(
         for name, rho in absent:
             rows.extend(absent_rows(name, described.get(name, {}), info, rho))
     per_query = pl.concat(queries) if queries else pl.DataFrame()
-    return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query)
+    return EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), per_query, left_out)
+
+
+def _stored(
+    store: ResultsStore, infos: Sequence[DatasetInfo], units: Sequence[Unit] | None
+) -> tuple[list[UnitRecord], tuple[LeftOut, ...]]:
+    if units is None:
+        return store.selected({i.name: i.data_hash for i in infos if i.has_data})
+    found = (store.find(unit) for unit in units)
+    return sorted((record for record in found if record is not None), key=in_order), ()
 
 
 def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tuple[list[Row], pl.DataFrame | None]:

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
 from readbench_data.dataset.files import OriginKind
+from readbench_data.evaluation.run.present import OTHER_FORMAT, UNREADABLE, Key, LeftOut, select
 from readbench_data.evaluation.task.arrays import write_npz
 from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.store.records import Record
@@ -51,16 +52,10 @@ class Unit:
     code_version: str
 
     @property
-    def identity(self) -> tuple[Any, ...]:
-        """Everything but the code: results that agree in it are versions of one result, and the latest counts."""
-        return (self.method, self.parameters, self.random_state, self.dataset, self.rho, self.data_hash, self.alignment)
-
-    @property
     def path(self) -> Path:
         """The file below the root of the store: a readable name and a hash of the whole unit."""
         digest = hashlib.sha256(json.dumps([FORMAT, asdict(self)], sort_keys=True).encode()).hexdigest()
-        slug = re.sub(r"[^A-Za-z0-9.-]+", "_", self.method)
-        return Path("units") / self.dataset / f"{slug}-rho{self.rho:02d}-{digest[:16]}.npz"
+        return Path("units") / self.dataset / f"{_slug(self.method)}-rho{self.rho:02d}-{digest[:16]}.npz"
 
 
 class UnitStatus(StrEnum):
@@ -140,7 +135,9 @@ class ResultsStore:
 
     def find(self, unit: Unit) -> UnitRecord | None:
         """Return the stored record of exactly this unit; None if there is none or its file cannot be read."""
-        return self._read(self.root / unit.path)
+        file = self.root / unit.path
+        found = self._read(file, unit.data_hash) if file.is_file() else None
+        return found if isinstance(found, UnitRecord) else None
 
     def put(
         self, unit: Unit, facts: UnitFacts, ranking: np.ndarray | None = None, scores: np.ndarray | None = None
@@ -156,6 +153,7 @@ class ResultsStore:
         """
         arrays = {} if ranking is None or scores is None else {"ranking": ranking, "scores": scores}
         file = self.root / unit.path
+        self.mark(unit)
         write_npz(
             file,
             record=np.array(json.dumps({"format": FORMAT, "unit": asdict(unit), "facts": facts.to_json()})),
@@ -163,28 +161,51 @@ class ResultsStore:
         )
         return UnitRecord(unit, facts, file)
 
-    def records(self, data_hashes: dict[str, str]) -> list[UnitRecord]:
-        """Return the latest record of every identity, for the given version of each dataset's data.
+    def mark(self, unit: Unit) -> None:
+        """Record that this version (parameters and code) of the unit's method was run last."""
+        file, key = self._mark(unit.method), (unit.parameters, unit.code_version)
+        if self.last_run(unit.method) != key:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+            temporary.write_text(json.dumps({"method": unit.method, "parameters": key[0], "code_version": key[1]}))
+            os.replace(temporary, file)
 
-        A method name stands for one set of parameters: those of its newest record. Older ones are left out, so that two
-        variants never mix under one name; a variant to be shown next to it needs its own name.
+    def last_run(self, method: str) -> Key | None:
+        """Return parameters and code version of the version of a method that was run last; None if not recorded."""
+        try:
+            found = json.loads(self._mark(method).read_text())
+            return str(found["parameters"]), str(found["code_version"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def _mark(self, method: str) -> Path:
+        return self.root / "last-run" / f"{_slug(method)}-{hashlib.sha256(method.encode()).hexdigest()[:8]}.json"
+
+    def records(self, data_hashes: dict[str, str]) -> list[UnitRecord]:
+        """Return the records that count, for the given version of each dataset's data; see :meth:`selected`."""
+        return self.selected(data_hashes)[0]
+
+    def selected(self, data_hashes: dict[str, str]) -> tuple[list[UnitRecord], tuple[LeftOut, ...]]:
+        """Return the records that count, and what is left out and why.
+
+        A method name stands for one set of parameters and one version of the code: the present ones, or for what the
+        registry does not know, those that were run last (``run.present``). Results of other data are those of another
+        release and are not counted.
 
         Parameters
         ----------
         data_hashes : dict of dataset to hash
         """
-        latest: dict[tuple[Any, ...], UnitRecord] = {}
-        for record in self._all(data_hashes):
-            held = latest.get(record.unit.identity)
-            if held is None or held.facts.created <= record.facts.created:
-                latest[record.unit.identity] = record
-        newest: dict[str, UnitRecord] = {}
-        for record in latest.values():
-            held = newest.setdefault(record.unit.method, record)
-            if held.facts.created < record.facts.created:
-                newest[record.unit.method] = record
-        kept = [r for r in latest.values() if r.unit.parameters == newest[r.unit.method].unit.parameters]
-        return sorted(kept, key=lambda r: (r.unit.dataset, r.unit.method, r.unit.random_state or 0, r.unit.rho))
+        records, unusable = [], []
+        for dataset, data_hash in data_hashes.items():
+            for file in sorted((self.root / "units" / dataset).glob("*.npz")):
+                found = self._read(file, data_hash)
+                if isinstance(found, UnitRecord):
+                    records.append(found)
+                elif found is not None:
+                    unusable.append(found)
+        kept, left_out = select(records, self.last_run, unusable)
+        return sorted(kept, key=in_order), left_out
 
     def prune(self, data_hashes: Iterable[dict[str, str]]) -> list[Path]:
         """Remove the shared arrays that no result of the given releases was computed from; return the removed files.
@@ -194,8 +215,8 @@ class ResultsStore:
         Parameters
         ----------
         data_hashes : iterable of dict of dataset to hash
-            One dict per release that is still present. A file stays if the latest record of any of their units names
-            it, or if it is younger than :data:`FRESH_S`.
+            One dict per release that is still present. A file stays if a record that counts names it, or if it is
+            younger than :data:`FRESH_S`.
         """
         named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.shared}
         removed = []
@@ -210,22 +231,25 @@ class ResultsStore:
                 folder.rmdir()
         return removed
 
-    def _all(self, data_hashes: dict[str, str]) -> Iterator[UnitRecord]:
-        for dataset, data_hash in data_hashes.items():
-            for file in sorted((self.root / "units" / dataset).glob("*.npz")):
-                record = self._read(file)
-                if record is not None and record.unit.data_hash == data_hash:
-                    yield record
-
     @staticmethod
-    def _read(file: Path) -> UnitRecord | None:
-        if not file.is_file():
-            return None
+    def _read(file: Path, data_hash: str) -> UnitRecord | tuple[str, str] | None:
+        """Return a file's record; None if it is of other data; method and reason if it cannot be used."""
         try:
             with np.load(file) as stored:
                 found = json.loads(str(stored["record"]))
-            if found.get("format") != FORMAT:
+            if found["unit"]["data_hash"] != data_hash:
                 return None
+            if found["format"] != FORMAT:
+                return str(found["unit"]["method"]), OTHER_FORMAT
             return UnitRecord(Unit(**found["unit"]), UnitFacts.parse(found["facts"]), file)
-        except (OSError, ValueError, KeyError, BadZipFile):
-            return None
+        except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+            return f"file {file.name}", UNREADABLE
+
+
+def in_order(record: UnitRecord) -> tuple[str, str, int, int]:
+    """Return the key by which records are sorted: dataset, method, random state, level."""
+    return record.unit.dataset, record.unit.method, record.unit.random_state or 0, record.unit.rho
+
+
+def _slug(method: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", method)

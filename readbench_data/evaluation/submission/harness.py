@@ -83,14 +83,15 @@ def run_submission(
     if submission.note:
         report(f"{submission.name}: {submission.note}")
     infos = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
-    units: set[Path] = set()
+    units: list[Unit] = []
     for info in infos:
         if not info.has_data:
             report(f"{info.name}: no data ({info.reason or info.status})")
             continue
         for rho in LEVELS:
             unit = _unit(submission, mode, info, rho)
-            units.add(unit.path)
+            units.append(unit)
+            store.mark(unit)
             stored = store.find(unit)
             if stored is None or not stored.ok:
                 _run_unit(submission, opened, info, unit, mode, limits or Limits(), store, report)

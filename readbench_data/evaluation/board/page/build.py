@@ -10,6 +10,7 @@ from readbench_data.evaluation.board.leaderboard import Leaderboard
 from readbench_data.evaluation.board.page.claims import claims
 from readbench_data.evaluation.board.page.figures import Line, cost_svg, pollution_svg
 from readbench_data.evaluation.board.page.tables import (
+    alignment_tables,
     cost_table,
     costs,
     grid,
@@ -27,19 +28,21 @@ def build_page(board: Leaderboard) -> str:
     cells = {(r["method"], r["dataset"], r["rho"]): r for r in board.cells().iter_rows(named=True)}
     comparisons = {rho: board.comparison(rho) for rho in LEVELS}
     spent = costs(board)
-    numbers = {r["method"]: i + 1 for i, r in enumerate(macro)}
+    ranked = [r for r in macro if r["complete"]]
+    numbers = {r["method"]: i + 1 for i, r in enumerate(ranked)}
     lines = [
         Line(i + 1, r["method"], r["family"] or "other", tuple(r[f"rho{v}"] for v in LEVELS), _cpu(spent, r["method"]))
-        for i, r in enumerate(macro)
+        for i, r in enumerate(ranked)
     ]
     return render_page(
         "readbench_data.evaluation.board.page/build.html.j2",
         board=board,
         levels=LEVELS,
         filters={name: list(dict.fromkeys(r[name] or "unknown" for r in macro)) for name in ("family", "supervision")},
-        macro=macro_table(macro, comparisons, len(board.with_data), row_marks(board)),
+        macro=macro_table(macro, comparisons, len(board.compared), row_marks(board)),
+        alignments=alignment_tables(board),
         same=[d for d, mark in board.marks().items() if "same corpus" in mark],
-        metrics=metrics_table(board, macro),
+        metrics=metrics_table(board, ranked),
         claims=[claims(rho, comparisons[rho], numbers) for rho in LEVELS],
         grids={rho: grid(board, macro, cells, rho) for rho in LEVELS},
         absent=list(board.without_data()),
@@ -48,6 +51,7 @@ def build_page(board: Leaderboard) -> str:
         costs=cost_table(spent, macro),
         data=board.data_rows(),
         failures=board.failures(),
+        left_out=board.left_out(),
         per_query=_per_query(board),
     )
 

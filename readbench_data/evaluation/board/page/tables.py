@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from markupsafe import Markup
 
-from readbench_data.evaluation.board.leaderboard import Leaderboard, shown_name
+from readbench_data.evaluation.board.leaderboard import HASH_SHOWN, Leaderboard, shown_name
 from readbench_data.evaluation.statistics.comparison import Comparison
 from readbench_data.evaluation.task.release_data import LEVELS
 from readbench_data.pages.templating import breakable
@@ -72,8 +72,9 @@ def _named(row: Row, cells: Iterable[object]) -> Row:
 
 
 def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int, marks: dict[str, str]) -> list[Row]:
-    """Macro NDCG@10 by level with its interval (``cells``: pairs of texts), ``rank``: the mean rank at 0 %, ``behind``:
-    how many datasets are behind it, and ``varying``: the means over those whose corpora change."""
+    """Macro NDCG@10 by level (``cells``: the texts of value, interval and standard deviation across datasets),
+    ``rank``: the mean rank at 0 %, ``behind``: how many datasets are behind it, ``code``: the version of the code,
+    ``varying``: the means over those whose corpora change, and ``missing``: what an incomplete method lacks."""
     first = comparisons[LEVELS[0]]
     rows = []
     for row in macro:
@@ -82,6 +83,9 @@ def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int
         rows.append(
             {
                 **_named(row, (_with_interval(row, rho, comparisons[rho]) for rho in LEVELS)),
+                "complete": row["complete"],
+                "missing": row["missing"],
+                "code": (row["code"] or "-")[:HASH_SHOWN],
                 "rank": f"{first.test.mean_ranks[first.methods.index(method)]:.2f}" if ranked and first.test else "-",
                 "behind": f"{row['n']}/{total}{marks.get(method, '')}",
                 "varying": [number(row[f"varying{rho}"]) for rho in LEVELS],
@@ -90,13 +94,31 @@ def macro_table(macro: list[Row], comparisons: dict[int, Comparison], total: int
     return rows
 
 
-def _with_interval(row: Row, rho: int, comparison: Comparison) -> tuple[str, str] | None:
-    """The macro value at a level and its interval (empty where there is none); None where there is no value."""
+def _with_interval(row: Row, rho: int, comparison: Comparison) -> tuple[str, str, str] | None:
+    """The macro value at a level, its interval (empty where there is none) and its standard deviation across datasets;
+    None where there is no value. An incomplete method has no interval."""
     value = row[f"rho{rho}"]
     if value is None:
         return None
-    interval = comparison.interval(row["method"]) if row["method"] in comparison.methods else None
-    return f"{value:.3f}", f"[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else ""
+    compared = row["complete"] and row["method"] in comparison.methods
+    interval = comparison.interval(row["method"]) if compared else None
+    return f"{value:.3f}", f"[{interval[0]:.2f}, {interval[1]:.2f}]" if interval else "", number(row[f"sd{rho}"])
+
+
+def alignment_tables(board: Leaderboard) -> list[Row]:
+    """For each dataset whose channels can be aligned another way: ``dataset``, ``stated`` and ``other`` alignment, and
+    ``rows`` of a method's values as stated, the other way, and their differences, each by level."""
+    effects = board.alignment_effects()
+    found = []
+    for (dataset, stated, other), rows in effects.group_by(["dataset", "stated", "other"], maintain_order=True):
+        body = []
+        for (method,), own in rows.group_by(["method"], maintain_order=True):
+            by_level = {r["rho"]: r for r in own.iter_rows(named=True)}
+            cells = [number(by_level[v][c] if v in by_level else None) for c in ("value", "otherwise") for v in LEVELS]
+            cells += [f"{by_level[v]['difference']:+.3f}" if v in by_level else "-" for v in LEVELS]
+            body.append({"name": method, "cells": cells})
+        found.append({"dataset": dataset, "stated": stated, "other": other, "rows": body})
+    return found
 
 
 def metrics_table(board: Leaderboard, macro: list[Row]) -> tuple[list[str], list[Row]]:
