@@ -51,7 +51,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         code_version=release_code(),
         check_specs=[*checks.specs(RELEASE, "release"), checks.spec(RELEASE, *NOTHING_SILENT, blocking=True)],
         description="Versioned Parquet files, card, manifest and audit tables of every lane that is built; lists the "
-        "datasets without data. Verified before it is promoted.",
+        "datasets without data. Verified before it gets its final name.",
     )
     def release(workspace: Workspace) -> Iterator[dg.MaterializeResult | dg.AssetCheckResult]:
         from expectations import projections

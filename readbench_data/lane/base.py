@@ -1,4 +1,4 @@
-"""A lane and what its stages share: keys, finished results, and the gate that checks a result before promotion."""
+"""A lane and what its stages share: keys, finished results, and the gate before a result becomes current."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Progress = Callable[[str], None]
 Checks = list[CheckResult]
 Gate = Callable[[pa.Table], Checks]
 AuditGate = Callable[[pl.DataFrame], Checks]
-"""A gate checks a stage's result before it is promoted: it returns the outcomes of its checks, or raises."""
+"""A gate checks a stage's result before it becomes current: it returns the outcomes of its checks, or raises."""
 
 R = TypeVar("R", bound=StageRecord)
 

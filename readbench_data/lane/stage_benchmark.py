@@ -1,4 +1,4 @@
-"""Stage benchmark: splits, selects and cuts windows; writes queries, corpora and the audit table."""
+"""Stage benchmark: splits and selects windows, copies their values; writes queries, corpora and the audit table."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from readbench_data.windows.outcomes import SELECTED, Outcome, Side
 
 
 def benchmark(lane: Lane, gate: AuditGate | None = None) -> BenchmarkRecord:
-    """Split by unit, select by seed and cut the selected windows; write queries, corpora and the audit table.
+    """Split by unit, select by seed, copy the values; write queries, corpora and the audit table.
 
-    ``gate`` receives the audit table (polars). If it raises, nothing is promoted.
+    ``gate`` receives the audit table (polars). If it raises, the earlier result stays current.
     """
     before = require(lane, "windows", StageRecord)
     key = benchmark_key(lane, before.key)

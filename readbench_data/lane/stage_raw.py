@@ -15,8 +15,8 @@ RawGate = Callable[[RawRecord], Checks]
 def raw(lane: Lane, gate: RawGate | None = None, gate_version: str = "") -> RawRecord:
     """Find, hash and check the original files. Raises ``NoData`` if there are no usable files.
 
-    ``gate`` receives the record. If it raises, nothing is promoted. The stored results of a finished key are used
-    again unless they come from another ``gate_version``.
+    ``gate`` receives the record. If it raises, the earlier result stays current. The stored results of a
+    finished key are used again unless they come from another ``gate_version``.
     """
     record = find(lane)
     stage = lane.stage("raw")

@@ -24,7 +24,7 @@ def recordings(lane: Lane, gate: Gate | None = None) -> RecordingsRecord:
     """Read and curate every recording; write one Parquet file of curated segments, one of their summaries, and one of
     the counts of missing, masked and filled cells per channel.
 
-    ``gate`` receives the summaries (``SUMMARY_SCHEMA``). If it raises, nothing is promoted.
+    ``gate`` receives the summaries (``SUMMARY_SCHEMA``). If it raises, the earlier result stays current.
     """
     before = require(lane, "raw", RawRecord)
     key = recordings_key(lane, before.key)

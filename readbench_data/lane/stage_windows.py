@@ -24,7 +24,7 @@ _BATCH_SEGMENTS = 500
 def windows(lane: Lane, gate: Gate | None = None) -> WindowsRecord:
     """Cut and label every window and write the window index with the evidence for each label.
 
-    ``gate`` receives the finished index. If it raises, nothing is promoted.
+    ``gate`` receives the finished index. If it raises, the earlier result stays current.
     """
     before = require(lane, "recordings", StageRecord)
     key = windows_key(lane, before.key)

@@ -16,7 +16,7 @@ POINTS = 240
 
 
 def liveliest(values: np.ndarray, most: int) -> np.ndarray:
-    """Return the sorted indices of the ``most`` channels of a window [T][C] that change most for their size."""
+    """Return the sorted indices of the ``most`` channels of a window [T][C] that vary most relative to their size."""
     scale = np.abs(values).mean(axis=0) + 1e-9
     return np.sort(np.argsort(-values.std(axis=0) / scale, kind="stable")[:most])
 

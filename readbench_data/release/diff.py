@@ -75,8 +75,8 @@ def _dataset(name: str, a: Path, b: Path, before: Manifest, after: Manifest) -> 
     relabelled = pl.col("class_before").ne_missing(pl.col("class_after"))
     both = pl.col("described_before").is_not_null() & pl.col("described_after").is_not_null()
     came, went = (
-        pl.col("described_before").fill_null("was not cut before"),
-        pl.col("described_after").fill_null("is not cut any more"),
+        pl.col("described_before").fill_null("no such window before"),
+        pl.col("described_after").fill_null("no such window any more"),
     )
     parts = [
         _rows(joined.filter(~was & now), ADDED, None if lone else came),
@@ -97,7 +97,7 @@ def _status(dataset: DatasetEntry | None) -> str:
 
 
 def _audit(release: Path, dataset: str, listed: bool) -> pl.DataFrame:
-    """``entry_id, class_label, set`` (null where unpublished) and ``described``, what the table says of the window."""
+    """``entry_id, class_label, set`` (null where unpublished) and ``described``, its outcome and reason."""
     if not listed:
         return pl.DataFrame(schema=dict.fromkeys(("entry_id", "class_label", "set", "described"), pl.String))
     frame = read_audit(release, dataset, _AUDIT)

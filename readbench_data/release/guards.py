@@ -1,5 +1,5 @@
-"""What must not happen to a release silently: that it shrinks, that it takes earlier data of a lane whose last run
-failed, and that its datasets come from different versions of the code. A person may insist on each."""
+"""Refuses a release that would lose a dataset, take earlier data of a lane whose last run failed, or mix datasets from
+different versions of the code. The user can allow each of these with an option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StageCodes = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Insist:
-    """What a person accepts. ``fewer``: datasets that the release may lose; ``failed``: take the earlier data of lanes
+    """What the user allows. ``fewer``: datasets that the release may lose; ``failed``: take the earlier data of lanes
     whose last run failed; ``without_failed``: leave such lanes out (``--keep-going``); ``mixed_code``: take lanes of
     another version of the code."""
 
@@ -31,7 +31,7 @@ class Insist:
 
 
 class ReleaseRefused(ReadbenchError):
-    """A release that would shrink, mix code, or take data of a failed lane. The release before it stays."""
+    """A release that would shrink, mix code, or take data of a failed lane. The previous release stays."""
 
 
 def refuse_fewer(store: Store, version: str, datasets: Iterable[str], insist: Insist) -> None:
@@ -46,13 +46,13 @@ def refuse_fewer(store: Store, version: str, datasets: Iterable[str], insist: In
             names = " ".join(f"--allow-fewer {name}" for name in lost)
             raise ReleaseRefused(
                 f"release {version} would lose {counted(len(lost), 'dataset')} that {title} has: {', '.join(lost)}: "
-                f"build them with the same settings, choose another --version, or insist with {names}"
+                f"build them with the same settings, choose another --version, or allow it with {names}"
             )
 
 
 def _before(store: Store, version: str) -> list[tuple[str, str]]:
-    """The releases that a new one is compared with, each with its folder: the one it replaces, and the published one
-    with the highest version among those with the same suffix."""
+    """Return the releases that a new one is compared with, each with its folder: the one it replaces, and the published
+    one with the highest version among those with the same suffix."""
     found = []
     if store.exists(f"release/{version}/{layout.MANIFEST}"):
         found.append(("the release it replaces", f"release/{version}"))
@@ -65,7 +65,7 @@ def _before(store: Store, version: str) -> list[tuple[str, str]]:
 
 
 def version_order(version: str) -> tuple[tuple[int, int | str], ...]:
-    """A key that sorts versions: numbers by value, other parts as text; 0.10.0 comes after 0.9.0.
+    """Return a key that sorts versions: numbers by value, other parts as text; 0.10.0 comes after 0.9.0.
 
     >>> sorted(["0.10.0-lite", "0.9.0-lite", "0.9.1-lite"], key=version_order)
     ['0.9.0-lite', '0.9.1-lite', '0.10.0-lite']
@@ -80,12 +80,13 @@ def refuse_failed(failed: Mapping[str, str | None], insist: Insist) -> None:
         reasons = "; ".join(f"{name}: {reason or 'no reason is recorded'}" for name, reason in failed.items())
         raise ReleaseRefused(
             f"the last run of {counted(len(failed), 'lane')} failed, and only earlier data are there ({reasons}): "
-            "mend the cause and build again, or insist on the earlier data with --keep-failed"
+            "fix the cause and build again, or keep the earlier data with --keep-failed"
         )
 
 
 def refuse_mixed_code(stated: Mapping[str, StageCodes], current: Mapping[str, StageCodes], insist: Insist) -> None:
-    """Refuse lanes that were built by other code than the present one. Both: the stages' code versions by dataset."""
+    """Refuse lanes that were built by another version of the code. ``stated``: the stages' code versions in the lanes,
+    by dataset; ``current``: those of the present code."""
     other = {name: other_code(codes, current[name]) for name, codes in stated.items() if name in current}
     other = {name: stages for name, stages in other.items() if stages}
     if other and not insist.mixed_code:
@@ -93,12 +94,12 @@ def refuse_mixed_code(stated: Mapping[str, StageCodes], current: Mapping[str, St
         were = "was" if len(other) == 1 else "were"
         raise ReleaseRefused(
             f"{counted(len(other), 'dataset')} of this release {were} built by another version of the code "
-            f"({stages_in_words(other)}): build again with {again}, or insist with --mixed-code"
+            f"({stages_in_words(other)}): build again with {again}, or allow it with --mixed-code"
         )
 
 
 def other_code(stated: StageCodes, current: StageCodes) -> list[str]:
-    """The stages whose code versions differ; every stage where none is stated."""
+    """Return the stages whose code versions differ; a stage without a stated version counts as different."""
     return [stage for stage, version in current.items() if stated.get(stage) != version]
 
 

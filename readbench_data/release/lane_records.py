@@ -160,7 +160,7 @@ def set_lane_state(store: Store, name: str, state: LaneState) -> None:
 
 
 def set_lane_failed(store: Store, name: str, reason: str) -> None:
-    """Record that a lane's last run failed. The keys of its earlier results are kept: whether a release may take those
-    is asked when it is built."""
+    """Record that a lane's last run failed. The keys of its earlier results are kept: whether a release may take
+    them is decided when it is built."""
     before = lane_state(store, name) or LaneState(status=LaneStatus.FAILED, reason=None)
     set_lane_state(store, name, before.changed(status=LaneStatus.FAILED, reason=" ".join(reason.split())))

@@ -290,7 +290,7 @@ def test_a_release_shrinks_only_on_request_and_shows_what_it_changes(lite: Built
     assert (ran.code, ran.out) == (1, "")
     assert ran.error == (
         f"readbench: release {VERSION} would lose 2 datasets that the release it replaces has: mit_bih, petrobras_3w: "
-        "build them with the same settings, choose another --version, or insist with --allow-fewer mit_bih "
+        "build them with the same settings, choose another --version, or allow it with --allow-fewer mit_bih "
         "--allow-fewer petrobras_3w"
     )
     assert tree(data / "release" / VERSION) == before

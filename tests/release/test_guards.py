@@ -1,4 +1,4 @@
-"""A release does not shrink, take data of a failed lane or mix code, unless a person insists."""
+"""A release does not shrink, take data of a failed lane or mix code, unless the user allows it."""
 
 from __future__ import annotations
 

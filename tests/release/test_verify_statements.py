@@ -235,9 +235,19 @@ def counts(**of: int) -> Callable[[Votes], Votes]:
 @pytest.mark.parametrize(
     ("of", "votes", "columns", "message"),
     [
-        ("mixed", counts(n=200, a=55), {"majority_share": 200 / 255}, "whose number of votes is not their 256 steps"),
-        ("mixed", counts(n=200, a=57), {"majority_share": 200 / 257}, "whose number of votes is not their 256 steps"),
-        ("unlabelled", counts(n=257), {"majority_share": 1.0}, "whose number of votes is not their 256 steps"),
+        (
+            "mixed",
+            counts(n=200, a=55),
+            {"majority_share": 200 / 255},
+            "whose number of votes differs from their 256 steps",
+        ),
+        (
+            "mixed",
+            counts(n=200, a=57),
+            {"majority_share": 200 / 257},
+            "whose number of votes differs from their 256 steps",
+        ),
+        ("unlabelled", counts(n=257), {"majority_share": 1.0}, "whose number of votes differs from their 256 steps"),
         (
             "mixed",
             counts(n=200, a=56),

@@ -193,7 +193,7 @@ class Leaderboard:
 
     @property
     def banner(self) -> str | None:
-        """What must stand above the numbers, if anything must."""
+        """The warning above the numbers, if one is needed."""
         used = self.result.rows.filter(pl.col("status") == UnitStatus.OK)
         return MINIATURE_BANNER if (used["origin"] == OriginKind.MINIATURE).any() else None
 

@@ -110,7 +110,7 @@ def _fourier(series, basis, normalise, flat, out):  # type: ignore[no-untyped-de
             row = out[i, s]
             row[:] = 0.0
             whole = window - window % 4
-            for t in range(0, whole, 4):  # four steps at a time: a sum is fetched and put back a quarter as often
+            for t in range(0, whole, 4):  # four steps at a time: a sum is loaded and stored a quarter as often
                 w0, w1, w2, w3 = basis[i, t], basis[i, t + 1], basis[i, t + 2], basis[i, t + 3]
                 for start in range(n_starts):
                     at = start + t
@@ -146,7 +146,7 @@ def quantile_breakpoints(coefficients: np.ndarray, alphabet: int) -> np.ndarray:
 
 @compiled(nogil=True)
 def _quantiles(values, shares, out):  # type: ignore[no-untyped-def]
-    # an order statistic is looked for among the values of its own bin of a histogram
+    # an order statistic is searched among the values of its own bin of a histogram
     n = values.shape[1]
     bins = np.empty(n, np.int16)
     held = np.empty(n)

@@ -2,8 +2,8 @@
 
 All formulas except GPC's are ours: the paper names them without printing them. Normal windows are candidates like any
 others: a reranker that reads labels sees Normal as one class among the candidates, an item scores by its own class, and
-nothing is put last by decree. So pollution costs these methods something, as in the paper. The variant that puts Normal
-candidates last, because a Normal window is never relevant, is named ``+GPC-faults`` and so on; it is ours.
+no class is put last by rule. So pollution lowers the scores of these methods, as in the paper. The variant that puts
+Normal candidates last, because a Normal window is never relevant, is named ``+GPC-faults`` and so on; it is ours.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 An item scores the query's predicted probability of the item's class (READ-Bench, A.2.6). Both classifiers end in a
 ridge classifier whose ``predict_proba`` in aeon is one-hot: items would tie in two blocks and the tie rule would
 decide. Ours is the softmax of its decision scores. Training is repeated at every level and for every random state.
-Normal is one of the classes, as for the rerankers: an item scores the probability of its own class and nothing is put
-last by decree. The variants ``RDST-faults`` and ``MR-Hydra-faults`` (ours) are trained without Normal windows and rank
-them last. Needs ``pip install 'readbench-data[supervised]'``.
+Normal is one of the classes, as for the rerankers: an item scores the probability of its own class and no class is
+put last by rule. The variants ``RDST-faults`` and ``MR-Hydra-faults`` (ours) are trained without Normal windows and
+rank them last. Needs ``pip install 'readbench-data[supervised]'``.
 """
 
 from __future__ import annotations

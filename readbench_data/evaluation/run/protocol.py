@@ -203,7 +203,7 @@ def run_unit(scorer: Method, task: Task, rho: int, seed: int) -> tuple[UnitFacts
             with measured() as score:
                 scores = checked(scorer.score(view, fitted), (view.n_queries, view.n_corpus))
             ranking = view.rank(scores)
-        except Exception as error:  # a method is a guest: whatever it raises becomes a row, and the run goes on
+        except Exception as error:  # any exception of a method becomes a failed row, and the run continues
             status, reason = UnitStatus.FAILED, f"{type(error).__name__}: {error}".split("\n")[0]
             ranking = scores = None
     parts = {f"fit_{k}": v for k, v in asdict(fit).items()} | {f"score_{k}": v for k, v in asdict(score).items()}

@@ -221,7 +221,7 @@ class ResultsStore:
         named = {name for hashes in data_hashes for r in self.records(hashes) for name in r.facts.shared}
         removed = []
         for file in sorted(self.shared.glob("*/*")):
-            with suppress(FileNotFoundError):  # another run was faster
+            with suppress(FileNotFoundError):  # another run removed it first
                 young = time.time() - file.stat().st_mtime < FRESH_S
                 if not young and f"{file.parent.name}/{file.name}" not in named:
                     file.unlink()

@@ -77,7 +77,7 @@ def metadata_problems(found: Any) -> list[str]:
 
 
 def metadata_of(found: dict[str, Any]) -> Metadata:
-    """The metadata in what :func:`metadata_problems` accepts."""
+    """Return the metadata from a mapping in which :func:`metadata_problems` finds nothing."""
     stated = _with_name(found)
     meant = supervision_of(stated["supervision"])
     assert meant is not None

@@ -74,7 +74,7 @@ class ResultsFile(Record):
             raise ReadbenchError(f"{path}: was not written by this harness ({error})") from error
 
     def write(self, path: Path) -> None:
-        """Write it beside, then rename."""
+        """Write it under a temporary name, then rename it."""
         temporary = path.with_name(f".{RESULTS}.tmp")
         temporary.write_text(json.dumps(self.to_json(), indent=1) + "\n")
         temporary.replace(path)

@@ -78,7 +78,7 @@ class ArrayCache:
 
 
 Costs = dict[str, tuple[float, float]]
-"""Wall and CPU seconds of each thing by its key, without those of what it was made of."""
+"""Wall and CPU seconds of each value by its key, without those of the values it was computed from."""
 
 
 @dataclass

@@ -152,7 +152,7 @@ def _text(check: Check, path: str) -> str:
 
 
 def check_croissant(check: Check) -> None:
-    """croissant.json, where there is one, describes exactly the data files that are there, and this version."""
+    """Check that croissant.json, if present, describes this version and exactly the data files that are there."""
     if layout.CROISSANT not in check.manifest.files or not check.release.exists(layout.CROISSANT):
         return
     try:

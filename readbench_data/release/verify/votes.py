@@ -22,7 +22,7 @@ def check_votes(check: Check, path: str, frame: pl.DataFrame, rule: RuleSettings
     rows = rows.with_columns(pl.col("total", "normal", "best", "tied", "least", "own").fill_null(0))
     wrong = {f"labelled by another rule than {rule.name}": pl.col("rule") != rule.name}
     if length is not None and rule.name in BY_STEP:
-        wrong[f"whose number of votes is not their {length} steps"] = _not_the_steps(rows, length)
+        wrong[f"whose number of votes differs from their {length} steps"] = _not_the_steps(rows, length)
     wrong["whose majority_share does not follow from their votes"] = (pl.col("least") < 0) | _another_share(rule.name)
     wrong["whose reason does not follow from their votes"] = _another_reason(rule)
     for words, condition in wrong.items():

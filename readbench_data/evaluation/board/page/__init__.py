@@ -1,4 +1,4 @@
-"""The leaderboard as one self-contained HTML page: no request leaves it, every figure reads in black and white."""
+"""The leaderboard as one self-contained HTML page: it loads nothing, its figures are readable in black and white."""
 
 from readbench_data.evaluation.board.page.build import build_page
 

@@ -1,4 +1,4 @@
-"""The page from its parts: the numbers are gathered here, what the page says is in ``templates/build.html.j2``."""
+"""The page from its parts: the numbers are gathered here, the text of the page is in ``templates/build.html.j2``."""
 
 from __future__ import annotations
 

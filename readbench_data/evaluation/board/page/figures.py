@@ -103,7 +103,7 @@ def cost_svg(lines: Sequence[Line]) -> Markup:
 
 
 def _value_axis(drawing: Drawing, values: Sequence[float], box: tuple[float, float, float, float]) -> Scale:
-    """Lines at every tenth that the values reach, into a box (left, top, right, bottom); the scale of the values."""
+    """Draw a line at every tenth that the values reach in a box (left, top, right, bottom). Returns the scale."""
     left, top, right, bottom = box
     low = math.floor(min(values, default=0.0) * 10) / 10
     high = max(math.ceil(max(values, default=1.0) * 10) / 10, low + 0.1)
