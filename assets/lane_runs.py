@@ -15,6 +15,7 @@ import polars as pl
 import expectations
 from assets import checks, metadata
 from assets.lanes import Events
+from assets.locks import hold
 from assets.resources import Workspace
 from expectations import projections
 from readbench_data import lane as stages
@@ -46,6 +47,7 @@ def run_raw(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
         frame = projections.raw(record.inputs, known, set(record.verified))
         return expectations.require("raw", source.name, frame)
 
+    hold(workspace, source.name)
     try:
         lane = workspace.lane(source)
         record = stages.raw(lane, gate, expectations.version("raw"))
@@ -68,6 +70,7 @@ def run_raw(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
 
 def run_recordings(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage recordings."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
     yield from _gated(
         key,
@@ -80,6 +83,7 @@ def run_recordings(key: dg.AssetKey, workspace: Workspace, source: Source) -> Ev
 
 def run_windows(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage windows."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
 
     def gate(index: Any) -> stages.Checks:
@@ -91,6 +95,7 @@ def run_windows(key: dg.AssetKey, workspace: Workspace, source: Source) -> Event
 
 def run_benchmark(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage benchmark, with the search for leaks, and store that the lane is finished."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
 
     def gate(audit: pl.DataFrame) -> stages.Checks:
