@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets import checks
+from assets.locks import hold
 from assets.progress import report
 from assets.resources import Workspace
 from assets.workspace import evaluation_folder, known_releases, release_folder
@@ -79,6 +80,7 @@ def _family(name: str) -> dg.AssetsDefinition:
         from readbench_data.evaluation.run.protocol import evaluate
         from readbench_data.evaluation.run.results_store import UnitStatus
 
+        hold(workspace, f"release {workspace.release_version}")
         selected = MethodSelection(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
         methods = selected or [m for m in SHORT_LIST if method(m).family == name]
         result = evaluate(release_folder(workspace), evaluation_folder(workspace), methods, progress=report)
@@ -115,6 +117,7 @@ def _evaluation() -> dg.AssetsDefinition:
         from readbench_data.evaluation.run.pruning import prune_shared
         from readbench_data.evaluation.run.results_store import UnitStatus
 
+        hold(workspace, f"release {workspace.release_version}")
         out = evaluation_folder(workspace)
         result = gathered(release_folder(workspace), out).result
         result.write(out)
@@ -151,6 +154,7 @@ def _leaderboard() -> dg.AssetsDefinition:
         from readbench_data.evaluation.board.files import board_files
         from readbench_data.evaluation.board.leaderboard import leaderboard as make
 
+        hold(workspace, f"release {workspace.release_version}")
         board = make(release_folder(workspace), evaluation_folder(workspace))
         files = board_files(board)
         for kind, content in files.items():

@@ -16,6 +16,7 @@ import polars as pl
 import expectations
 from assets import checks, metadata
 from assets.lanes import Events
+from assets.locks import hold
 from assets.resources import Workspace
 from expectations import projections
 from readbench_data import lane as stages
@@ -49,6 +50,7 @@ def run_raw(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
         frame = projections.raw(record.inputs, known, set(record.verified))
         return expectations.require("raw", source.name, frame)
 
+    hold(workspace, source.name)
     try:
         with _failure_recorded(workspace.store, key):
             lane = workspace.lane(source)
@@ -72,6 +74,7 @@ def run_raw(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
 
 def run_recordings(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage recordings."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
     yield from _gated(
         workspace.store,
@@ -85,6 +88,7 @@ def run_recordings(key: dg.AssetKey, workspace: Workspace, source: Source) -> Ev
 
 def run_windows(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage windows."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
 
     def gate(index: Any) -> stages.Checks:
@@ -101,6 +105,7 @@ def run_windows(key: dg.AssetKey, workspace: Workspace, source: Source) -> Event
 
 def run_benchmark(key: dg.AssetKey, workspace: Workspace, source: Source) -> Events:
     """Run stage benchmark, with the search for leaks, and store that the lane is finished."""
+    hold(workspace, source.name)
     lane = workspace.lane(source)
 
     def gate(audit: pl.DataFrame) -> stages.Checks:

@@ -15,6 +15,7 @@ import expectations
 import sources
 from assets import checks
 from assets.evaluation import GROUP, PUBLISHED, build_evaluation_assets
+from assets.locks import hold
 from assets.progress import report
 from assets.resources import Workspace, stage_versions
 from assets.workspace import release_folder
@@ -61,6 +62,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         from readbench_data.release.reading import composition_in
         from readbench_data.release.verify import verify_release
 
+        hold(workspace, f"release {workspace.release_version}")
         seen: list[expectations.CheckResult] = []
         shown: dict[str, dg.MetadataValue] = {}
 
@@ -140,6 +142,7 @@ def build_release_assets() -> list[dg.AssetsDefinition]:
         from readbench_data.release.local import publish_local
         from readbench_data.release.reading import manifest_in
 
+        hold(workspace, f"release {workspace.release_version}")
         config = PublishTo(**dg.AssetExecutionContext.get().op_execution_context.op_config)
         report("published: copying to the local versioned folder")
         copied = publish_local(workspace.store, workspace.release_version)

@@ -66,14 +66,18 @@ class Runner:
 
     def _execute(self, job: str) -> dg.ExecuteInProcessResult:
         from assets.connections import kept_connections
+        from assets.locks import release_all
 
         instance, definitions = self._load()
-        with kept_connections(instance):
-            return definitions.resolve_job_def(job).execute_in_process(
-                instance=instance,
-                raise_on_error=True,
-                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
-            )
+        try:
+            with kept_connections(instance):
+                return definitions.resolve_job_def(job).execute_in_process(
+                    instance=instance,
+                    raise_on_error=True,
+                    run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+                )
+        finally:
+            release_all()
 
 
 def run_lane(finished: Finished, runner: Runner, name: str, keep_going: bool) -> LaneState:
