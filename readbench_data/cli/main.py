@@ -26,6 +26,7 @@ COMMANDS = {
     "evaluate": "evaluate",
     "submission": "submission",
     "leaderboard": "evaluate",
+    "sweep": "sweep",
     "doctor": "doctor",
 }
 

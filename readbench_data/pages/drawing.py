@@ -84,14 +84,18 @@ class Drawing:
         """Return an ``<svg>`` element for a page that only repeats the text next to it."""
         return Markup(f'<svg aria-hidden="true" {self._size()}>{self._body()}</svg>')
 
-    def image(self, alternative: str) -> str:
-        """Return Markdown with the picture embedded, in light colours on white, and its text alternative."""
+    def document(self, alternative: str) -> str:
+        """Return the content of an SVG file in light colours on white, with its text alternative."""
         kinds = {shape.kind for shape in flat(self.shapes)}
         style = "".join(rule(name, LIGHT) for name in sorted(kinds))
-        text = (
+        return (
             f'<svg xmlns="http://www.w3.org/2000/svg" {self._size()}><title>{escape(alternative)}</title>'
             f'<style>{style}</style><rect width="100%" height="100%" fill="{LIGHT["paper"]}"/>{self._body()}</svg>'
         )
+
+    def image(self, alternative: str) -> str:
+        """Markdown with the picture inside, in light colours on white; ``alternative`` is its text alternative."""
+        text = self.document(alternative)
         plain = " ".join(alternative.replace("[", "(").replace("]", ")").split())
         return f"![{plain}](data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode()})"
 

@@ -38,7 +38,7 @@ def pollution_svg(lines: Sequence[Line]) -> Markup:
     left, top, bottom = 50, 16, 340
     right = 520
     drawing = Drawing(right + 20 + max([width_of(label) for label in labels], default=120), 380)
-    y = _value_axis(drawing, [v for line in complete for v in line.values if v is not None], (left, top, right, bottom))
+    y = value_axis(drawing, [v for line in complete for v in line.values if v is not None], (left, top, right, bottom))
     x = Scale(0, max(LEVELS), left, right)
     for rho in LEVELS:
         drawing.text(x(rho), bottom + 20, f"{rho} %", "middle")
@@ -48,7 +48,7 @@ def pollution_svg(lines: Sequence[Line]) -> Markup:
     for line in complete:
         if line not in named:
             drawing.path(across, curves[line.number], "pale")
-    heights = _spread([float(curves[line.number][-1]) for line in named], 15)
+    heights = spread([float(curves[line.number][-1]) for line in named], 15)
     for i, (line, label, label_y) in enumerate(zip(named, labels, heights, strict=True)):
         curve = curves[line.number]
         drawing.path(across, curve, "curve", DASHES[i % len(DASHES)])
@@ -75,7 +75,7 @@ def cost_svg(lines: Sequence[Line]) -> Markup:
     left, top, right, bottom = 50, 16, 740, 396
     families = list(dict.fromkeys(line.family for line, *_ in sorted(measured, key=lambda found: found[0].number)))
     drawing = Drawing(right + 40 + max(width_of(family) for family in families), 440)
-    y = _value_axis(drawing, [value for _, value, _ in measured], (left, top, right, bottom))
+    y = value_axis(drawing, [value for _, value, _ in measured], (left, top, right, bottom))
     logs = [math.log10(cpu) for *_, cpu in measured]
     first = math.floor(min(logs))
     last = max(math.ceil(max(logs)), first + 1)
@@ -102,7 +102,7 @@ def cost_svg(lines: Sequence[Line]) -> Markup:
     )
 
 
-def _value_axis(drawing: Drawing, values: Sequence[float], box: tuple[float, float, float, float]) -> Scale:
+def value_axis(drawing: Drawing, values: Sequence[float], box: tuple[float, float, float, float]) -> Scale:
     """Draw a line at every tenth that the values reach in a box (left, top, right, bottom). Returns the scale."""
     left, top, right, bottom = box
     low = math.floor(min(values, default=0.0) * 10) / 10
@@ -144,7 +144,7 @@ def _leader(drawing: Drawing, x1: float, y1: float, x2: float, y2: float) -> Non
     drawing.line(x1, y1, x1 + (x2 - x1) * share, y1 + (y2 - y1) * share, "leader")
 
 
-def _spread(heights: Sequence[float], gap: float) -> list[float]:
+def spread(heights: Sequence[float], gap: float) -> list[float]:
     """Label heights [n], moved down until none overlap by less than ``gap``, each near its own."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     out = list(heights)
