@@ -13,16 +13,17 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
 from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.scoring.measure import available_cores
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 
 def needed(module: str, extra: str) -> Any:
@@ -43,6 +44,7 @@ class Classifier(Method):
     family: ClassVar[str] = "supervised"
     supervision: ClassVar[Supervision] = Supervision.SUPERVISED
     stochastic: ClassVar[bool] = True
+    extra: ClassVar[str] = "supervised"
 
     @abstractmethod
     def classifier(self, seed: int) -> Any:
@@ -68,6 +70,12 @@ class Classifier(Method):
         return np.where(columns >= 0, mass[:, columns], -np.inf)
 
 
+def _cores() -> int:
+    from readbench_data.evaluation.scoring.measure import available_cores
+
+    return available_cores()
+
+
 def _by_channel(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values.transpose(0, 2, 1), np.float64)
 
@@ -77,6 +85,7 @@ class RDST(Classifier):
     """Random dilated shapelets and a ridge classifier (Guillaume et al.): aeon's implementation and defaults."""
 
     max_shapelets: int = 10_000
+    source: ClassVar[str] = "Guillaume et al. 2022; aeon"
 
     @property
     def name(self) -> str:
@@ -84,7 +93,7 @@ class RDST(Classifier):
 
     def classifier(self, seed: int) -> Any:
         build = needed("aeon.classification.shapelet_based", "supervised").RDSTClassifier
-        return build(max_shapelets=self.max_shapelets, random_state=seed, n_jobs=available_cores())
+        return build(max_shapelets=self.max_shapelets, random_state=seed, n_jobs=_cores())
 
     def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
         return np.asarray(fitted.estimator_.decision_function(fitted.transformer_.transform(x)))
@@ -97,6 +106,8 @@ class MRHydra(Classifier):
     aeon fails for windows shorter than 10 steps (its issue 3772); such a dataset becomes a failed row.
     """
 
+    source: ClassVar[str] = "Dempster et al. 2023; aeon"
+
     @property
     def name(self) -> str:
         return "MR-Hydra-faults" if self.faults_first else "MR-Hydra"
@@ -104,7 +115,7 @@ class MRHydra(Classifier):
     def classifier(self, seed: int) -> Any:
         needed("torch", "supervised")
         build = needed("aeon.classification.convolution_based", "supervised").MultiRocketHydraClassifier
-        return build(random_state=seed, n_jobs=available_cores())
+        return build(random_state=seed, n_jobs=_cores())
 
     def margins(self, fitted: Any, x: np.ndarray) -> np.ndarray:
         hydra = fitted._scale_hydra.transform(fitted._transform_hydra.transform(x))
