@@ -44,10 +44,12 @@ class Features(Embedder):
         queries = view.shared(f"{key} queries", lambda: channel_features(task.aligned_queries))
         whole = view.shared(f"{key} corpus", lambda: channel_features(task.aligned_corpus))
         place = {entry: i for i, entry in enumerate(task.corpus.entry_ids)}
-        if all(entry in place for entry in task.reference.entry_ids):
-            reference = whole[[place[entry] for entry in task.reference.entry_ids]]
+        at = [place.get(entry, -1) for entry in task.reference.entry_ids]
+        if -1 not in at:  # the normal reference is part of the largest corpus
+            reference, reference_present = whole[at], task.aligned_corpus.present[at]
         else:
             reference = view.shared(f"{key} reference", lambda: channel_features(task.aligned_reference))
+            reference_present = task.aligned_reference.present
         corpus, present = whole[view.members], task.aligned_corpus.present[view.members]
         count = np.maximum(present.sum(axis=0), 1)[:, None]
         mean = _masked(corpus, present).sum(axis=0, dtype=np.float64) / count
@@ -65,7 +67,7 @@ class Features(Embedder):
         return Vectors(
             standard(queries, task.aligned_queries.present),
             standard(corpus, present),
-            standard(reference, task.aligned_reference.present),
+            standard(reference, reference_present),
         )
 
 
@@ -92,13 +94,18 @@ def _features(values: np.ndarray) -> np.ndarray:
     x += 0.0  # -0.0 becomes 0.0: equal values have equal features
     rows.sort(axis=2)
     t = x.shape[2]
-    mean, sd = x.mean(axis=2), x.std(axis=2)
+    mean = x.mean(axis=2)
     centred = x - mean[:, :, None]
-    scaled = np.divide(centred, sd[:, :, None], out=np.zeros_like(x), where=sd[:, :, None] > 1e-9)
-    change = np.diff(x, axis=2, append=x[:, :, -1:])
-    square = scaled * scaled
+    square = centred * centred
+    sd = np.sqrt(square.sum(axis=2) / t)
+    scaled = centred / np.where(sd > 1e-9, sd, np.inf)[:, :, None]
+    np.multiply(scaled, scaled, out=square)
+    below = centred < 0
+    change = np.zeros_like(x)
+    np.abs(np.subtract(x[:, :, 1:], x[:, :, :-1], out=change[:, :, :-1]), out=change[:, :, :-1])
     time = np.linspace(-1.0, 1.0, t)
-    power = np.abs(np.fft.rfft(scaled, axis=2)[:, :, 1:]) ** 2 / t**2
+    waves = np.fft.rfft(scaled, axis=2)[:, :, 1:]
+    power = (waves.real**2 + waves.imag**2) / t**2
     columns = [
         mean,
         np.log(sd + 1e-3),
@@ -109,10 +116,10 @@ def _features(values: np.ndarray) -> np.ndarray:
         centred @ time / t,
         np.einsum("nct,nct->nc", square, scaled) / t,
         np.log(np.einsum("nct,nct->nc", square, square) / t + 1.0),
-        np.log(np.abs(change).mean(axis=2) + 1e-3),
-        np.log(np.abs(change).max(axis=2) + 1e-3),
-        (change == 0).mean(axis=2),
-        (np.diff(np.signbit(centred), axis=2)).mean(axis=2) if t > 1 else np.zeros_like(mean),
+        np.log(change.mean(axis=2) + 1e-3),
+        np.log(change.max(axis=2) + 1e-3),
+        1.0 - np.count_nonzero(change, axis=2) / t,
+        np.count_nonzero(below[:, :, 1:] != below[:, :, :-1], axis=2) / max(t - 1, 1),
         *(np.einsum("nct,nct->nc", scaled[:, :, lag:], scaled[:, :, : t - lag]) / t for lag in LAGS if lag < t),
         *(np.log(power[:, :, lo:hi].sum(axis=2) + 1e-4) for lo, hi in _octaves(power.shape[2])),
     ]
