@@ -62,9 +62,10 @@ def evaluate(
     data: str,
 ) -> None:
     """Rank the corpora for every query and score the rankings."""
-    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST, method
+    from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
+    from readbench_data.evaluation.methods.registry import method as method_named
 
-    methods = tuple(method(name).name for name in methods)  # an unknown name is refused before anything is loaded
+    methods = tuple(method_named(name).name for name in methods)  # an unknown name is refused before anything is loaded
 
     import polars as pl
 
@@ -98,8 +99,8 @@ def evaluate(
     if results:
         rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
         failed = rows.filter(pl.col("status") == UnitStatus.FAILED).select("method", "dataset", "reason")
-        for failing, dataset, reason in failed.unique(maintain_order=True).iter_rows():
-            click.echo(f"warning: {failing} on {dataset} failed: {reason}", err=True)
+        for method, dataset, reason in failed.unique(maintain_order=True).iter_rows():
+            click.echo(f"warning: {method} on {dataset} failed: {reason}", err=True)
         if not failed.is_empty() and UnitStatus.OK not in set(rows["status"]):
             raise ReadbenchError(f"none of the selected methods could be run: {failed['reason'][0]}")
     for line in invalid[:-1]:
