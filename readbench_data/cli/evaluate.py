@@ -65,8 +65,7 @@ def evaluate(
     from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST
     from readbench_data.evaluation.methods.registry import method as method_named
 
-    for name in methods:
-        method_named(name)  # an unknown one is refused before anything else is loaded
+    methods = tuple(method_named(name).name for name in methods)  # an unknown name is refused before anything is loaded
 
     import polars as pl
 

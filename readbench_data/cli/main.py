@@ -24,6 +24,7 @@ COMMANDS = {
     "publish": "publish",
     "pull": "pull",
     "evaluate": "evaluate",
+    "methods": "methods",
     "submission": "submission",
     "leaderboard": "evaluate",
     "sweep": "sweep",

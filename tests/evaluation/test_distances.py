@@ -17,6 +17,7 @@ from tslearn.metrics import dtw as tslearn_dtw
 from readbench_data.evaluation.kernels.dtw_dependent import dtw_dependent
 from readbench_data.evaluation.kernels.dtw_independent import dtw_independent
 from readbench_data.evaluation.kernels.sbd import sbd_dependent, sbd_independent
+from readbench_data.evaluation.methods import registry
 from readbench_data.evaluation.methods.elastic import DTWD, DTWI, SBDD, SBDI
 from readbench_data.evaluation.methods.euclidean import Euclidean
 from readbench_data.evaluation.task.release_data import Release
@@ -214,3 +215,32 @@ def test_unequal_lengths_are_interpolated_to_the_longest_corpus_window(build: An
         scores = method.score(task.view(0), None)
         assert np.isfinite(scores).all()
         assert scores[0, 0] > np.median(scores[0])
+
+
+@pytest.mark.parametrize("name", ["ED", "DTW-I", "DTW-D", "SBD-I", "SBD-D", "SAX-BM25", "SFA-BM25", "Features"])
+@pytest.mark.parametrize("exponent", [-84, -120, 90])
+def test_no_ranking_depends_on_the_unit_of_the_values(build: Any, tmp_path: Path, name: str, exponent: int) -> None:
+    """2 ** -84 is about 5e-26. Powers of two scale float32 values exactly, so the rankings are the same ones."""
+    scaled = build.simple(5)
+    for item in (one for items in scaled.items.values() for one in items):
+        item.values = np.ldexp(item.values, exponent)
+    rankings = []
+    for i, spec in enumerate((build.simple(5), scaled)):
+        view = Task.load(Release(build.write(tmp_path / str(i), {"d": spec})), "d").view(20)
+        scores = registry.method(name).score(view, registry.method(name).fit(view))
+        assert len(np.unique(scores[0])) > 5
+        rankings.append(view.rank(scores).tolist())
+    assert rankings[0] == rankings[1]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e-25, 1.1, 123456.7, 3.3e7, -1e30])
+def test_a_constant_channel_stays_constant_at_any_offset(build: Any, tmp_path: Path, offset: float) -> None:
+    spec = build.simple(6)
+    for item in (one for items in spec.items.values() for one in items):
+        item.values[:, 1] = offset
+    task = Task.load(Release(build.write(tmp_path, {"d": spec})), "d")
+    assert task.scale.sd["s1"] == 1.0
+    for windows in (task.aligned_queries, task.aligned_corpus, task.aligned_reference):
+        assert not windows.values[:, :, 1].any()
+        assert not z_normalise(np.full((2, 30, 1), offset, np.float32)).any()
+        assert windows.values[:, :, 0].any(axis=1).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from readbench_data.evaluation.methods import frozen
+from readbench_data.evaluation.methods.base import Input
+from readbench_data.evaluation.methods.charm import Charm
 from readbench_data.evaluation.methods.frozen import Chronos2, Fracast, MantisV2, SeriesEmbedder, TiRex
 from readbench_data.evaluation.methods.registry import method
-from readbench_data.evaluation.run.protocol import evaluate
+from readbench_data.evaluation.run.protocol import evaluate, evaluate_methods
 from readbench_data.evaluation.run.warm import tiny_task
 from readbench_data.evaluation.task.arrays import ArrayCache
 from readbench_data.evaluation.task.release_data import Release
 from readbench_data.evaluation.task.task import Task
-from readbench_data.evaluation.task.windows import Aligned
+from readbench_data.evaluation.task.windows import Aligned, resample
 
 
 def has(*packages: str) -> Any:
@@ -74,7 +78,6 @@ def test_what_is_missing_is_one_clear_line(release: Path, tmp_path: Path, name: 
 
 
 def test_the_device_is_the_persons_choice_and_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Chronos2().device == "cpu"
     monkeypatch.setenv("READBENCH_DEVICE", "cuda:1")
     assert method("Chronos2").parameters()["device"] == "cuda:1"
 
@@ -140,3 +143,75 @@ def test_tirex_architecture_with_random_weights() -> None:
     assert vectors.corpus.shape == (11, 2 * 64)  # a layer each
     assert np.isfinite(vectors.corpus).all()
     assert np.unique(vectors.corpus.round(6), axis=0).shape[0] == 11
+
+
+class Raw(Spectrum):
+    """The stand-in with raw values."""
+
+    input = Input.RAW
+
+
+def test_a_model_gets_the_values_that_it_declares(release: Path) -> None:
+    task = Task.load(Release(release), "waves")
+    standardised, raw = (kind().given(task, task.queries) for kind in (Spectrum, Raw))
+    assert standardised.values.tolist() == task.aligned_queries.values.tolist()
+    assert raw.values.tolist() == np.stack(task.queries.values).tolist()
+    assert not np.allclose(Spectrum().vectors(task.view(0)).queries, Raw().vectors(task.view(0)).queries)
+    got = {kind.__name__: kind.input for kind in (Chronos2, MantisV2, TiRex, Fracast, Charm)}
+    assert {name for name, given in got.items() if given is Input.RAW} == {"MantisV2", "Charm"}
+
+
+def test_mantis_is_handed_raw_values_stretched_to_its_length(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    handed: list[np.ndarray] = []
+
+    class Trainer:
+        """A stand-in for the model that keeps what it is given."""
+
+        def transform(self, x: np.ndarray, **options: Any) -> np.ndarray:
+            handed.append(x)
+            return x[:, :, :4]
+
+    monkeypatch.setattr(MantisV2, "load", lambda self: Trainer())
+    task = Task.load(Release(release), "waves")
+    MantisV2(checkpoint="stand-in").vectors(task.view(0))
+    first = task.queries.values[0]
+    assert handed[0].shape == (9 * 3, 1, 512)
+    assert handed[0][0, 0, [0, -1]].tolist() == first[[0, -1], 0].tolist()
+    assert pytest.approx(resample(first, 512), abs=1e-6) == handed[0][:3, 0].T
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("class cuda:\n    is_available = staticmethod(lambda: True)\n", "cuda"),
+        ("class cuda:\n    is_available = staticmethod(lambda: False)\nclass backends:\n    mps = None\n", "cpu"),
+        ("class cuda:\n    is_available = staticmethod(lambda: False)\nclass backends:\n    mps = None\n"
+         "    class mps:\n        is_available = staticmethod(lambda: True)\n", "mps"),
+        ("raise OSError('libcudart.so: cannot open shared object file')\n", "cpu"),
+    ],
+)  # fmt: skip
+def test_a_gpu_is_used_where_torch_finds_one(
+    text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in for torch is found before an installed one."""
+    (tmp_path / "torch.py").write_text(text)
+    monkeypatch.delenv("READBENCH_DEVICE", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    frozen._found_device.cache_clear()
+    try:
+        assert Chronos2().device == expected
+        assert method("Chronos-2 + NR | DTW-I + GPC").devices() == [expected]
+        monkeypatch.setenv("READBENCH_DEVICE", "cuda:1")
+        assert MantisV2().device == "cuda:1"
+    finally:
+        frozen._found_device.cache_clear()
+        sys.modules.pop("torch", None)
+    assert method("ED").devices() == method("CHARM").devices() == []
+
+
+def test_the_run_reports_the_device(release: Path, tmp_path: Path) -> None:
+    lines: list[str] = []
+    evaluate_methods(release, tmp_path, [Spectrum(device="cuda:7"), method("ED")], ["waves"], lines.append)
+    assert sum(line.endswith(" s on cuda:7") for line in lines) == 3
+    assert not any("on " in line for line in lines if "ED at" in line)

@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import RBF
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
 from readbench_data.evaluation.methods.embedding import Embedder, residual, unit
-from readbench_data.evaluation.methods.features import Features, channel_features
+from readbench_data.evaluation.methods.features import QUANTILES, Features, channel_features, quantiles
 from readbench_data.evaluation.methods.fusion import Cascade, ReciprocalRank, min_max, ranks_of, scores_of
 from readbench_data.evaluation.methods.registry import DEFAULT_SUITE, SHORT_LIST, method
 from readbench_data.evaluation.methods.rerank import RERANKERS, VARIANTS
@@ -24,6 +24,7 @@ from readbench_data.evaluation.run.protocol import run_unit
 from readbench_data.evaluation.task.release_data import LEVELS, Release
 from readbench_data.evaluation.task.supervision import Supervision
 from readbench_data.evaluation.task.task import Task, View
+from readbench_data.evaluation.task.windows import Aligned
 
 
 @pytest.fixture(scope="module")
@@ -235,3 +236,25 @@ def test_features_are_finite_for_any_window_and_blind_to_what_is_absent(build: A
         scores = Features().score(task.view(0), None)
         assert np.isfinite(scores).all()
         assert (np.abs(scores) <= 1 + 1e-9).all()
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 256, 1001])
+def test_quantiles_of_sorted_values_are_numpys_to_the_last_bit(length: int) -> None:
+    values = np.random.default_rng(length).normal(size=(5, 3, length)).astype(np.float32)
+    expected = np.quantile(values.astype(np.float64), QUANTILES, axis=2)
+    assert np.array(quantiles(np.sort(values, axis=2), QUANTILES)).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_features_leave_the_windows_as_they_are_and_see_one_zero(channels: int) -> None:
+    rng = np.random.default_rng(0)
+    values = np.where(rng.random((4, 40, channels)) < 0.5, 0.0, rng.normal(size=(4, 40, channels))).astype(np.float32)
+    values[:, :20] -= values[:, :20].mean(axis=1, keepdims=True)
+    values[1] = 0.0
+    signed = np.where(values == 0, np.float32(-0.0), values)
+    assert np.signbit(signed).sum() > np.signbit(values).sum()
+    kept = values.copy()
+    present, names = np.ones((4, channels), bool), tuple(map(str, range(channels)))
+    plain, other = (channel_features(Aligned(v, present, names)) for v in (values, signed))
+    assert values.tobytes() == kept.tobytes()
+    assert plain.tolist() == other.tolist()

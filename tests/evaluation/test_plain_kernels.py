@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -143,3 +144,33 @@ def test_machine_code_on_disk_follows_the_files_it_uses(tmp_path: Path) -> None:
     assert run() == "6 0"
     (package / "factor.py").write_text("FACTOR = 5\n")
     assert run() == "15 1"
+
+
+def test_a_run_compiles_no_kernel_that_it_does_not_use() -> None:
+    """Loaded kernel modules and compiled functions after a run, in a process of its own."""
+    program = """
+import json, sys
+from numba.core.dispatcher import Dispatcher
+from readbench_data.evaluation.methods.registry import method
+from readbench_data.evaluation.run.warm import tiny_task
+view = tiny_task().view(20)
+for name in ("Random", "ED", "SAX-BM25"):
+    scorer = method(name)
+    scorer.score(view, scorer.fit(view))
+    loaded = [(m, k) for m, k in sys.modules.items() if ".evaluation." in m and k is not None]
+    used = {f"{m.split('.')[-1]}.{f}" for m, k in loaded for f, d in vars(k).items()
+            if isinstance(d, Dispatcher) and d.signatures and d.py_func.__module__ == m}
+    print(json.dumps(sorted(used)))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(module.__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    nothing, ed, sax = map(json.loads, ran.stdout.splitlines())
+    assert nothing == []
+    assert ed == ["euclidean.root_mean_distances"]
+    called = {*ed, "bm25._renumbered", "bm25._scores", "normalise.z_normalised", "words._sax"}
+    assert called <= set(sax) <= called | {"bm25._postings", "words._deviations"}  # these two: only on a cold start

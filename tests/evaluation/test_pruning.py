@@ -39,7 +39,7 @@ def evaluated(build: Any, tmp_path: Path) -> tuple[Path, Path]:
 def test_what_the_results_were_made_with_stays(evaluated: tuple[Path, Path]) -> None:
     root, out = evaluated
     before = shared(out)
-    assert len(before) == 4  # one matrix of distances; features of queries, corpus and normal reference
+    assert len(before) == 3  # one matrix of distances; features of queries and corpus, which holds the normal reference
     assert prune_shared(out, [root]) == []
     assert shared(out) == before
 
@@ -96,4 +96,4 @@ def test_nothing_is_removed_when_a_release_cannot_be_read(evaluated: tuple[Path,
     (broken / "manifest.json").write_text("{")
     assert prune_shared(out, [broken]) == []
     assert prune_shared(out, [root, tmp_path / "nowhere"]) == []
-    assert len(shared(out)) == 4
+    assert len(shared(out)) == 3

@@ -16,17 +16,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from readbench_data.evaluation.kernels.bm25_defaults import K1, B
 from readbench_data.evaluation.kernels.compiled import compiled
-
-K1 = 1.5
-B = 0.75
-"""Defaults of bm25s and rank_bm25 (READ-Bench's are not published)."""
 
 DROPPED = -1
 """Marks a place without a word."""
 
+SMALL_TABLE = 1 << 17
 MAX_TABLE = 1 << 24
-"""Largest code that is indexed directly; larger ones, or ones beyond the number of words, are renumbered first."""
+"""Words are renumbered through a table of all codes where it is small or not much larger than the texts; sorting a text
+to number its words takes longer than scoring it. Codes from ``MAX_TABLE`` on are always sorted."""
 
 DENSE = 16
 """From one query in so many on, a word is added to all queries (vectors of mostly zeros) instead of to its own."""
@@ -58,14 +57,42 @@ def bm25(documents: np.ndarray, queries: np.ndarray, k1: float = K1, b: float = 
     size = int(max(documents.max(initial=-1), queries.max(initial=-1))) + 1
     if size == 0 or not len(documents) or not len(queries):
         return np.zeros((len(queries), len(documents)))
-    if size > min(MAX_TABLE, max(1024, documents.size)):
+    if size <= min(MAX_TABLE, max(SMALL_TABLE, 4 * documents.size)):
+        documents, queries, size = _renumbered(documents, queries, size)
+    else:
         words, codes = np.unique(np.concatenate([documents.ravel(), queries.ravel()]), return_inverse=True)
-        codes = codes - int(words[0] == DROPPED)
-        documents = codes[: documents.size].reshape(documents.shape)
-        queries = codes[documents.size :].reshape(queries.shape)
+        codes = (codes - int(words[0] == DROPPED)).astype(np.int32)
+        documents, queries = (
+            codes[: documents.size].reshape(documents.shape),
+            codes[documents.size :].reshape(queries.shape),
+        )
         size = len(words)
-    scores: np.ndarray = _scores(documents.astype(np.int32), queries.astype(np.int32), size, k1, b)
+    scores: np.ndarray = _scores(documents, queries, size, k1, b)
     return np.ascontiguousarray(scores.T)
+
+
+@compiled(nogil=True)
+def _renumbered(documents, queries, size):  # type: ignore[no-untyped-def]
+    """Both texts as int32 with the words that occur numbered from 0 in the order of their codes, and how many."""
+    number = np.zeros(size + 1, np.int32)  # a missing word, -1, is the last place
+    for text in documents:
+        for word in text:
+            number[word] = 1
+    for text in queries:
+        for word in text:
+            number[word] = 1
+    count = 0
+    for word in range(size):
+        if number[word]:
+            number[word] = count
+            count += 1
+    number[size] = -1
+    asked, held = np.empty(queries.shape, np.int32), np.empty(documents.shape, np.int32)
+    for texts, out in ((documents, held), (queries, asked)):
+        for i in range(len(texts)):
+            for j in range(texts.shape[1]):
+                out[i, j] = number[texts[i, j]]
+    return held, asked, count
 
 
 @compiled(nogil=True)

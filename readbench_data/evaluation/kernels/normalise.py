@@ -39,7 +39,7 @@ def z_normalised(values):  # type: ignore[no-untyped-def]
                 scale[c] += difference * difference
         for c in range(channels):
             deviation = np.sqrt(scale[c] / steps)
-            scale[c] = 0.0 if deviation <= FLAT * max(abs(mean[c]), 1e-30) else 1.0 / deviation
+            scale[c] = 0.0 if deviation <= FLAT * abs(mean[c]) else 1.0 / deviation
         for t in range(steps):
             for c in range(channels):
                 out[i, t, c] = (window[t, c] - mean[c]) * scale[c]

@@ -46,6 +46,7 @@ def _sax(series, window, word, alphabet, flat, cuts, out):  # type: ignore[no-un
     width = window // word
     n_starts = out.shape[1]
     mean = np.empty(n_starts)
+    value = np.empty(n_starts)
     parts = np.empty(series.shape[1] - width + 1)
     for s in range(len(series)):
         x = series[s]
@@ -65,11 +66,11 @@ def _sax(series, window, word, alphabet, flat, cuts, out):  # type: ignore[no-un
         for i in range(word):
             for start in range(n_starts):
                 spread = deviation[start]
-                value = (parts[start + i * width] / width - mean[start]) / spread if spread > flat else 0.0
-                letter = 0
-                for cut in cuts:
-                    letter += value > cut
-                code[start] = code[start] * alphabet + letter
+                value[start] = (parts[start + i * width] / width - mean[start]) / spread if spread > flat else 0.0
+                code[start] *= alphabet
+            for cut in cuts:
+                for start in range(n_starts):
+                    code[start] += value[start] > cut
 
 
 @compiled(nogil=True)
@@ -225,5 +226,5 @@ def _letters(coefficients, cuts, code):  # type: ignore[no-untyped-def]
 def numerosity_reduced(codes: np.ndarray) -> np.ndarray:
     """Codes [n, W] with a word that repeats the one before it replaced by -1 (Lin et al.)."""
     reduced = codes.copy()
-    reduced[:, 1:][codes[:, 1:] == codes[:, :-1]] = DROPPED
+    np.copyto(reduced[:, 1:], DROPPED, where=codes[:, 1:] == codes[:, :-1])
     return reduced

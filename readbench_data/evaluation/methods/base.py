@@ -9,17 +9,30 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
 from readbench_data.store.code_version import code_version
-from readbench_data.store.records import JsonObject
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
+    from readbench_data.store.records import JsonObject
 
 RANDOM_STATES = (0, 1, 2)
 """A stochastic method is run once with each; every run is stored, means are taken when results are gathered."""
+
+
+class Input(StrEnum):
+    """The values that a method gets: none, as released, standardised by channel over the faults of the corpus, or in
+    addition z-normalised by window and channel."""
+
+    NONE = "none"
+    RAW = "raw"
+    STANDARDISED = "standardised"
+    Z_NORMALISED = "z-normalised"
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,15 @@ class Method(ABC):
     stochastic: ClassVar[bool] = False
     remote: ClassVar[bool] = False
     """Calls a server: there is nothing to compile, so it is not warmed up."""
+    input: ClassVar[Input] = Input.STANDARDISED
+    extra: ClassVar[str] = ""
+    """The optional dependencies to install: pip install 'readbench-data[extra]'."""
+    gpu: ClassVar[bool] = False
+    """Runs on a GPU where torch finds one."""
+    needs: ClassVar[str] = ""
+    """What it needs apart from packages: weights, a server, variables of the environment."""
+    source: ClassVar[str] = ""
+    """Where the method comes from: a paper, a library, or ours."""
 
     @property
     @abstractmethod
@@ -85,6 +107,10 @@ class Method(ABC):
 
     def is_remote(self) -> bool:
         return any(p.remote for p in self.parts())
+
+    def devices(self) -> list[str]:
+        """Return the torch devices that parts run on, each once; empty if none uses torch."""
+        return list(dict.fromkeys(d for d in (getattr(p, "device", "") for p in self.parts()) if d))
 
     def parameters(self) -> JsonObject:
         """Return everything that, with the code, determines the scores; nested methods become nested records."""

@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.errors import ReadbenchError
+from readbench_data.evaluation.methods.base import Input
 from readbench_data.evaluation.methods.embedding import Vectors, unit
 from readbench_data.evaluation.methods.frozen import FrozenEmbedder, loaded
 from readbench_data.evaluation.methods.supervised import needed
-from readbench_data.evaluation.task.task import View
-from readbench_data.evaluation.task.windows import Windows
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
+    from readbench_data.evaluation.task.windows import Windows
 
 REQUEST_VALUES = 500_000
 """Windows x channels x steps the server takes at a time."""
@@ -33,6 +36,9 @@ class Charm(FrozenEmbedder):
 
     checkpoint: str = "server"
     remote: ClassVar[bool] = True
+    input: ClassVar[Input] = Input.RAW
+    needs: ClassVar[str] = "a server: CHARM_BASE_URL and CHARM_API_KEY"
+    source: ClassVar[str] = "READ-Bench, A.2.5; package c3-charm"
 
     @property
     def name(self) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ class NormalResidual(Embedder):
 
     embedder: Embedder
     k: int = 30
+    source: ClassVar[str] = "READ-Bench, A.2.3"
     supervision: ClassVar[Supervision] = Supervision.NORMALS
 
     @property

@@ -1,50 +1,82 @@
 """Frozen foundation models as embedders (READ-Bench, A.2.5): published weights, no training.
 
 Every channel of a window is embedded separately, tokens are averaged over time and vectors over the channels that a
-window has; windows are compared by cosine. The models scale each series themselves, so corpus-wide standardisation
-changes nothing. Vectors are computed once and stored, keyed by checkpoint, preprocessing, code and data. Weights are
-downloaded from the Hugging Face Hub at the first use. Needs ``pip install 'readbench-data[embedders]'``; a missing
-requirement gives a failed row. READBENCH_DEVICE names torch's device (``cpu`` by default, ``cuda:0``, ``mps``).
+window has; windows are compared by cosine. Each model gets the values that it expects (``input``): Chronos-2, TiRex and
+Fracast scale every series themselves, so they get standardised values and raw ones would give the same vectors up to
+rounding. MantisV2 also encodes the mean and the deviation of each raw patch, so standardisation over the corpus would
+change its vectors: it gets raw values. Vectors are computed once and stored, keyed by checkpoint, device, code
+and data. Weights are downloaded from the Hugging Face Hub at the first use. Needs ``pip install
+'readbench-data[embedders]'``; a missing requirement gives a failed row. torch runs on a GPU if it finds one;
+READBENCH_DEVICE names another device (``cpu``, ``cuda:1``, ``mps``).
 """
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 from abc import abstractmethod
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from readbench_data.evaluation.methods.base import Input
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.supervised import needed
-from readbench_data.evaluation.task.task import View
-from readbench_data.evaluation.task.windows import Aligned, resample
+from readbench_data.evaluation.task.windows import Aligned, Windows, align, resample
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import Task, View
 
 BATCH = 256
 """Channel series a model is given at a time."""
 
 
 def torch_device() -> str:
-    """Return the device that the user chose for torch. Vectors of different kinds of device are stored separately."""
-    return os.environ.get("READBENCH_DEVICE") or "cpu"
+    """Return the device for torch: READBENCH_DEVICE, else a GPU if torch finds one, else ``cpu``.
+
+    Vectors of different devices are stored separately.
+    """
+    return os.environ.get("READBENCH_DEVICE") or _found_device()
+
+
+@cache
+def _found_device() -> str:
+    if importlib.util.find_spec("torch") is None:
+        return "cpu"
+    try:
+        torch = importlib.import_module("torch")
+    except (ImportError, OSError):  # a broken installation: loading the model reports it
+        return "cpu"
+    if torch.cuda.is_available():
+        return "cuda"
+    mps = getattr(torch.backends, "mps", None)
+    return "mps" if mps is not None and mps.is_available() else "cpu"
 
 
 @dataclass(frozen=True)
 class FrozenEmbedder(Embedder):
-    """``checkpoint`` names the weights; ``device`` is where torch runs."""
+    """``checkpoint`` names the weights."""
 
     checkpoint: str = ""
-    device: str = field(default_factory=torch_device)
+    extra: ClassVar[str] = "embedders"
 
     @abstractmethod
     def load(self) -> Any:
         """Load the model from the checkpoint."""
 
 
+@dataclass(frozen=True)
 class SeriesEmbedder(FrozenEmbedder):
-    """An encoder that sees one channel at a time; the vector of a window is the mean over its channels."""
+    """An encoder that sees one channel at a time; the vector of a window is the mean over its channels.
+
+    ``device`` is where torch runs.
+    """
+
+    device: str = field(default_factory=torch_device)
+    gpu: ClassVar[bool] = True
 
     @abstractmethod
     def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
@@ -52,10 +84,14 @@ class SeriesEmbedder(FrozenEmbedder):
 
     def embed(self, view: View) -> Vectors:
         task = view.task
-        queries = view.shared(f"{self.key()} queries", lambda: self.pooled(task.aligned_queries))
-        corpus = view.shared(f"{self.key()} corpus", lambda: self.pooled(task.aligned_corpus))
-        reference = view.shared(f"{self.key()} reference", lambda: self.pooled(task.aligned_reference))
+        queries = view.shared(f"{self.key()} queries", lambda: self.pooled(self.given(task, task.queries)))
+        corpus = view.shared(f"{self.key()} corpus", lambda: self.pooled(self.given(task, task.corpus)))
+        reference = view.shared(f"{self.key()} reference", lambda: self.pooled(self.given(task, task.reference)))
         return Vectors(unit(queries), unit(corpus[view.members]), unit(reference))
+
+    def given(self, task: Task, windows: Windows) -> Aligned:
+        """Return the values that the model gets, over the channels and the length of the task, as ``input`` states."""
+        return align(windows, task.channels, task.length, None if self.input is Input.RAW else task.scale)
 
     def pooled(self, windows: Aligned) -> np.ndarray:
         """Return the mean, over the channels of each window, of the vectors of their series: float32 [n, d]."""
@@ -85,6 +121,8 @@ class Chronos2(SeriesEmbedder):
     """Chronos-2: mean of the context tokens; the register and the masked output token are left out (ours)."""
 
     checkpoint: str = "amazon/chronos-2"
+    needs: ClassVar[str] = "weights amazon/chronos-2"
+    source: ClassVar[str] = "READ-Bench, A.2.5; package chronos-forecasting"
 
     @property
     def name(self) -> str:
@@ -100,12 +138,19 @@ class Chronos2(SeriesEmbedder):
 
 @dataclass(frozen=True)
 class MantisV2(SeriesEmbedder):
-    """MantisV2: series interpolated to ``length`` steps; third layer, class and mean tokens (as its README advises)."""
+    """MantisV2: raw series interpolated to ``length`` steps; third layer, class and mean tokens (as in its README).
+
+    Its encoder scales a series, but also reads the mean and the deviation of each raw patch (read in its code, not run
+    here).
+    """
 
     checkpoint: str = "paris-noah/MantisV2"
     length: int = 512
     layer: int = 2
     token: str = "combined"
+    input: ClassVar[Input] = Input.RAW
+    needs: ClassVar[str] = "weights paris-noah/MantisV2"
+    source: ClassVar[str] = "READ-Bench, A.2.5; package mantis-tsfm"
 
     @property
     def name(self) -> str:
@@ -134,6 +179,8 @@ class TiRex(SeriesEmbedder):
     """
 
     checkpoint: str = "NX-AI/TiRex"
+    needs: ClassVar[str] = "weights NX-AI/TiRex"
+    source: ClassVar[str] = "READ-Bench, A.2.5; package tirex-ts"
 
     @property
     def name(self) -> str:
@@ -159,13 +206,16 @@ class Fracast(SeriesEmbedder):
     """
 
     checkpoint: str = "bundled"
+    source: ClassVar[str] = "not in READ-Bench; exercises this path offline"
 
     @property
     def name(self) -> str:
         return "Fracast"
 
     def load(self) -> Any:
-        return needed("fracast", "embedders").FracastModel.from_pretrained()
+        model = needed("fracast", "embedders").FracastModel.from_pretrained()
+        model.core.to(self.device)
+        return model
 
     def encode(self, model: Any, series: np.ndarray) -> np.ndarray:
         torch = needed("torch", "embedders")
@@ -177,6 +227,6 @@ class Fracast(SeriesEmbedder):
         seen = np.zeros(values.shape, bool)
         seen[:, 0, model.context_length - tail.shape[1] :] = True
         with torch.inference_mode():
-            valid = torch.from_numpy(seen)
-            hidden = model.core(torch.from_numpy(values), valid, valid.to(torch.float32))
+            valid = torch.from_numpy(seen).to(self.device)
+            hidden = model.core(torch.from_numpy(values).to(self.device), valid, valid.to(torch.float32))
         return np.asarray(hidden.float().reshape(len(series), -1, hidden.shape[-1]).mean(dim=1).cpu().numpy())

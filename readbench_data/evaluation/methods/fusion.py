@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 
 def ranks_of(ranking: np.ndarray) -> np.ndarray:
@@ -62,6 +64,7 @@ class ReciprocalRank(_Fusion):
 
     k: int = 60
     sign: ClassVar[str] = "|"
+    source: ClassVar[str] = "reciprocal ranks: Cormack et al. 2009"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
         pairs = zip(self.branches, fitted, strict=True)
@@ -75,6 +78,7 @@ class WeightedSum(_Fusion):
 
     weights: tuple[float, ...] = ()
     sign: ClassVar[str] = "~"
+    source: ClassVar[str] = "weighted sum of scaled scores, as in ranx; weights ours"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
         weights = self.weights or (1.0 / len(self.branches),) * len(self.branches)
@@ -88,6 +92,7 @@ class Cascade(_Fusion):
 
     first: int = 100
     sign: ClassVar[str] = ">"
+    source: ClassVar[str] = "cascade; first 100: ours"
 
     def score(self, view: View, fitted: tuple[Any, ...]) -> np.ndarray:
         order = view.rank(self.branches[0].score(view, fitted[0])).astype(np.int64)

@@ -12,7 +12,7 @@ import json
 import re
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,7 +21,11 @@ from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.endpoint import Endpoint
 from readbench_data.evaluation.methods.rerank import Reranker
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
+
+NEEDS = "a server: READBENCH_LLM_URL and READBENCH_LLM_MODEL"
 
 POINTS = 32
 CHANNELS = 12
@@ -61,6 +65,8 @@ class _Language(Reranker):
     candidates: int = 20
     residual: ClassVar[bool] = False
     remote: ClassVar[bool] = True
+    needs: ClassVar[str] = NEEDS
+    source: ClassVar[str] = "READ-Bench, A.2.9; prompts ours"
 
     def fit(self, view: View) -> tuple[Any, Any]:
         return self.base.fit(view), None
@@ -176,6 +182,8 @@ class Direct(Method):
     family: ClassVar[str] = "language"
     supervision: ClassVar[Supervision] = Supervision.NEIGHBOUR_LABELS
     remote: ClassVar[bool] = True
+    needs: ClassVar[str] = NEEDS
+    source: ClassVar[str] = "READ-Bench, A.6; prompts ours"
 
     @property
     def name(self) -> str:

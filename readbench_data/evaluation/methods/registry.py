@@ -5,14 +5,19 @@
     reranker  =  GPC, MajVote, Purity, QPurity (each also with -faults), PRF,
                  LLM-YesNo, LLM-Score, LLM-Order, LLM-OrderTSAD
 
-Rerankers work on the fused ranking. Quote names in a shell.
+Rerankers work on the fused ranking. Quote names in a shell. Case, spaces, hyphens and underscores do not matter, so the
+paper's spellings are read too (``CHARM + NR | DTW-I + GPC``, ``Chronos-2``); other names are in ``ALIASES``.
+
+Importing this module loads no kernel: names are read and listed in a fraction of a second.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
 
 from readbench_data.errors import UsageError
 from readbench_data.evaluation.methods.base import Method
@@ -41,8 +46,8 @@ BASES: dict[str, Callable[[], Method]] = {
     "SFA-BM25": SFABM25,
     "RDST": RDST,
     "MR-Hydra": MRHydra,
-    "RDST-faults": lambda: RDST(faults_first=True),
-    "MR-Hydra-faults": lambda: MRHydra(faults_first=True),
+    "RDST-faults": partial(RDST, faults_first=True),
+    "MR-Hydra-faults": partial(MRHydra, faults_first=True),
     "LLM-Direct": Direct,
 }
 """The methods that stand alone, by their published name, with their one default."""
@@ -69,6 +74,15 @@ FUSIONS: dict[str, Callable[[tuple[Method, ...]], Method]] = {
     ">": Cascade,
 }
 
+ALIASES = {
+    "Euclidean": "ED",
+    "Euclidean distance": "ED",
+    "MultiRocket-Hydra": "MR-Hydra",
+    "Normal-Residual": "NR",
+    "Majority vote": "MajVote",
+}
+"""Other names that people write."""
+
 SHORT_LIST = ("Random", "Majority", "ED", "DTW-I", "SAX-BM25", "Features+NR", "Features+NR|DTW-I+GPC")
 """The methods that are evaluated by default."""
 
@@ -94,14 +108,19 @@ def method_names() -> list[str]:
 
 
 def method(name: str) -> Method:
-    """The method or pipeline called ``name`` (case does not matter).
+    """Return the method or pipeline called ``name``.
 
-    UsageError names what is unknown, with the closest names, or what does not fit together.
+    Raises
+    ------
+    UsageError
+        A name is unknown: the message lists all known ones, the closest first. Or parts do not fit together.
 
     Examples
     --------
     >>> method("features+nr|dtw-i+gpc").name
     'Features+NR|DTW-I+GPC'
+    >>> method("Features + NR | Euclidean + GPC").name
+    'Features+NR|ED+GPC'
     >>> method("DTW-I+GPC").declared_supervision().value
     'neighbour-labels'
     """
@@ -109,7 +128,7 @@ def method(name: str) -> Method:
     if len(signs) > 1:
         raise UsageError(f"method {name!r} mixes {' and '.join(sorted(signs))}; a pipeline has one kind of fusion")
     *first, last = re.split(r"[|~>]", name)
-    tokens = last.split("+")
+    tokens = [token.strip() for token in last.split("+")]
     at = next((i for i, t in enumerate(tokens) if i and _find(t, SUFFIXES)), len(tokens))
     branches = tuple(_branch(branch, name) for branch in (*first, "+".join(tokens[:at])))
     built = FUSIONS[signs.pop()](branches) if len(branches) > 1 else branches[0]
@@ -123,32 +142,93 @@ def method(name: str) -> Method:
 
 
 def _branch(text: str, name: str) -> Method:
-    base, *more = text.split("+")
+    base, *more = (token.strip() for token in text.split("+"))
     known = _find(base, EMBEDDERS)
     if known is not None:
+        if wrong := next((token for token in more if _find(token, ["NR"]) is None), None):
+            raise UsageError(f"method {name!r}: {wrong!r} cannot follow {base!r}; {_hint(wrong, ['NR', *SUFFIXES])}")
         embedder = EMBEDDERS[known]()
-        for token in more:
-            if token.lower() != "nr":
-                raise UsageError(
-                    f"method {name!r}: {token!r} cannot follow {base!r}; {_hint(token, ['NR', *SUFFIXES])}"
-                )
+        for _ in more:
             embedder = NormalResidual(embedder)
         return embedder
     known = _find(base, BASES)
     if known is None:
-        close = _hint(text, [*DEFAULT_SUITE, *EMBEDDERS])
-        raise UsageError(f"unknown method {base!r}" + (f" in {name!r}" if base != name else "") + f"; {close}")
+        place = f" in {name!r}" if base != name.strip() else ""
+        raise UsageError(f"unknown method {base!r}{place}; {_hint(base, [*BASES, *EMBEDDERS], [*DEFAULT_SUITE])}")
     if more:
-        what = f"needs an embedder ({', '.join(EMBEDDERS)})" if more[0].lower() == "nr" else "is not a reranker"
+        what = "is not a reranker"
+        if _find(more[0], ["NR"]):
+            what = f"needs an embedder ({', '.join(EMBEDDERS)})"
         raise UsageError(f"method {name!r}: {more[0]!r} {what}; {_hint(more[0], SUFFIXES)}")
     return BASES[known]()
 
 
-def _find(token: str, known: Mapping[str, object]) -> str | None:
-    return next((k for k in known if k.lower() == token.lower()), None)
+def _plain(token: str) -> str:
+    """Return a name without what does not matter: case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_-]", "", token).lower()
 
 
-def _hint(token: str, known: object) -> str:
-    names = {str(k).lower(): str(k) for k in known}  # type: ignore[attr-defined]
-    close = [names[c] for c in difflib.get_close_matches(token.lower(), names, n=3, cutoff=0.5)]
-    return f"did you mean {', '.join(close)}?" if close else f"known: {', '.join(names.values())}"
+def _find(token: str, known: Iterable[str]) -> str | None:
+    plain = _plain(token)
+    plain = next((_plain(name) for alias, name in ALIASES.items() if _plain(alias) == plain), plain)
+    return next((k for k in known if _plain(k) == plain), None)
+
+
+def _hint(token: str, known: Iterable[str], more: Iterable[str] = ()) -> str:
+    """Return all ``known`` names, the closest first; ``more`` are named only where they are close."""
+    every = {_plain(k): k for k in (*more, *known)}
+    close = [every[c] for c in difflib.get_close_matches(_plain(token), every, n=3, cutoff=0.5)]
+    rest = [k for k in known if k not in close]
+    near = f"did you mean {', '.join(close)}? The others: " if close else "known: "
+    return f"{near}{', '.join(rest)} (`readbench methods` describes them)"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One row of ``readbench methods``.
+
+    ``kind``: ``method``, ``embedder`` (can be followed by +NR), ``suffix`` or ``fusion``. ``input``: the values that it
+    gets. ``extra``: the optional dependencies to install. ``gpu``: whether it runs on a GPU where torch finds one.
+    ``needs``: weights or a server. ``suites``: the lists of ``readbench evaluate --suite`` that contain it alone.
+    """
+
+    name: str
+    kind: str
+    family: str
+    supervision: str
+    input: str
+    extra: str
+    gpu: bool
+    needs: str
+    source: str
+    aliases: tuple[str, ...] = ()
+    suites: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def catalogue() -> Iterator[Listed]:
+    """Yield every method, embedder, suffix and fusion as its class declares it. Nothing is built or loaded."""
+    groups: tuple[tuple[str, Mapping[str, Callable[..., Method]]], ...] = (
+        ("method", BASES),
+        ("embedder", EMBEDDERS),
+        ("suffix", {"+NR": NormalResidual, **{f"+{code}": made for code, made in SUFFIXES.items()}}),
+        ("fusion", {f"A{sign}B": made for sign, made in FUSIONS.items()}),
+    )
+    for kind, group in groups:
+        for name, made in group.items():
+            declared: type[Method] = made.func if isinstance(made, partial) else made  # type: ignore[assignment]
+            yield Listed(
+                name=name,
+                kind=kind,
+                family=declared.family,
+                supervision=str(declared.supervision),
+                input="" if kind in ("suffix", "fusion") else str(declared.input),
+                extra=declared.extra,
+                gpu=declared.gpu,
+                needs=declared.needs,
+                source=declared.source,
+                aliases=tuple(alias for alias, target in ALIASES.items() if target == name.removeprefix("+")),
+                suites=tuple(s for s, names in (("short", SHORT_LIST), ("default", DEFAULT_SUITE)) if name in names),
+            )

@@ -12,17 +12,18 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.methods.embedding import Embedder, Vectors, unit
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 CANDIDATES = 100
 """Items that are reordered (ours)."""
@@ -85,8 +86,11 @@ class GPC(Reranker):
 
     length_scale: float = 1.0
     code: ClassVar[str] = "GPC"
+    source: ClassVar[str] = "Rasmussen and Williams 2006; READ-Bench"
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
+        from readbench_data.evaluation.kernels.gaussian_process import class_probabilities
+
         gram = self.space.gram(view)
         norms = np.diag(gram)
         query_norms = (vectors.queries**2).sum(axis=1)
@@ -111,6 +115,7 @@ class MajVote(Reranker):
 
     voters: int = 10
     code: ClassVar[str] = "MajVote"
+    source: ClassVar[str] = "named in READ-Bench; formula ours"
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
         labels = view.corpus_labels[items]
@@ -123,6 +128,7 @@ class Purity(Reranker):
 
     k: int = 10
     code: ClassVar[str] = "Purity"
+    source: ClassVar[str] = "named in READ-Bench; formula ours"
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
         gram = self.space.gram(view).copy()
@@ -143,6 +149,7 @@ class QPurity(Reranker):
 
     k: int = 10
     code: ClassVar[str] = "QPurity"
+    source: ClassVar[str] = "named in READ-Bench; formula ours"
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:
         gram = self.space.gram(view)
@@ -170,6 +177,7 @@ class PRF(Reranker):
     feedback: int = 10
     beta: float = 0.75
     code: ClassVar[str] = "PRF"
+    source: ClassVar[str] = "Rocchio 1971; named in READ-Bench; formula ours"
     supervision: ClassVar[Supervision] = Supervision.NONE
 
     def item_scores(self, view: View, vectors: Vectors, items: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,9 @@ from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.methods.base import Method
 from readbench_data.evaluation.scoring.cores import available_cores
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 
 def needed(module: str, extra: str) -> Any:
@@ -43,6 +45,7 @@ class Classifier(Method):
     family: ClassVar[str] = "supervised"
     supervision: ClassVar[Supervision] = Supervision.SUPERVISED
     stochastic: ClassVar[bool] = True
+    extra: ClassVar[str] = "supervised"
 
     @abstractmethod
     def classifier(self, seed: int) -> Any:
@@ -77,6 +80,7 @@ class RDST(Classifier):
     """Random dilated shapelets and a ridge classifier (Guillaume et al.): aeon's implementation and defaults."""
 
     max_shapelets: int = 10_000
+    source: ClassVar[str] = "Guillaume et al. 2022; aeon"
 
     @property
     def name(self) -> str:
@@ -96,6 +100,8 @@ class MRHydra(Classifier):
 
     aeon fails for windows shorter than 10 steps (its issue 3772); such a dataset becomes a failed row.
     """
+
+    source: ClassVar[str] = "Dempster et al. 2023; aeon"
 
     @property
     def name(self) -> str:

@@ -6,22 +6,16 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numba
 import numpy as np
 
-from readbench_data.evaluation.kernels.bm25 import K1, B, bm25
-from readbench_data.evaluation.kernels.words import (
-    fourier_coefficients,
-    numerosity_reduced,
-    quantile_breakpoints,
-    sax_words,
-    sfa_words,
-)
-from readbench_data.evaluation.methods.base import Method
-from readbench_data.evaluation.task.task import View
+from readbench_data.evaluation.kernels.bm25_defaults import K1, B
+from readbench_data.evaluation.methods.base import Input, Method
 from readbench_data.evaluation.task.windows import Aligned, z_normalise
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import Task, View
 
 FLAT = 0.01
 """Sliding windows whose deviation is below this share of the whole window's are flat (the usual SAX guard)."""
@@ -47,39 +41,64 @@ class _Words(Method):
     k1: float = K1
     b: float = B
     family: ClassVar[str] = "symbolic"
+    input: ClassVar[Input] = Input.Z_NORMALISED
 
     def score(self, view: View, fitted: Any) -> np.ndarray:
-        queries, corpus = view.queries, view.corpus
-        total = np.zeros((len(queries), len(corpus)))
+        """Words are made once for all levels; idf, lengths and bins are those of the corpus of this level."""
+        from readbench_data.evaluation.task.release_data import LEVELS
+
+        scores = view.shared(self.key(), lambda: self.levels(view.task))
+        return np.asarray(scores[LEVELS.index(view.rho)][:, view.members])
+
+    def levels(self, task: Task) -> np.ndarray:
+        """Return the scores at every level, float64 [levels, nq, n of the largest corpus]; 0 for items not in it."""
+        import numba
+
+        from readbench_data.evaluation.task.release_data import LEVELS
+
+        queries, corpus = task.aligned_queries, task.aligned_corpus
+        members = np.zeros((len(LEVELS), len(corpus)), bool)
+        for inside, rho in zip(members, LEVELS, strict=True):
+            inside[task.labels.members(rho)] = True
+        total = np.zeros((len(LEVELS), len(queries), len(corpus)))
         channels = range(len(queries.channels))
         threads = numba.get_num_threads()
         size = max(1, min(TURN, -(-len(channels) // threads)))
         turns = [channels[start : start + size] for start in channels[::size]]
         with ThreadPoolExecutor(threads) as pool:
-            for scored in pool.map(lambda turn: list(self.turn(queries, corpus, turn)), turns):
-                for at, part in scored:  # in the order of the channels, however many threads there are
-                    total[at] += part
+            for scored in pool.map(lambda turn: list(self.turn(queries, corpus, members, turn)), turns):
+                for level, at, part in scored:  # in the order of the channels, however many threads there are
+                    total[level][at] += part
         return total / max(len(channels), 1)
 
     def turn(
-        self, queries: Aligned, corpus: Aligned, channels: range
-    ) -> Iterator[tuple[tuple[np.ndarray, ...], np.ndarray]]:
-        """For each of some channels: which pairs have it (as an index of [nq, n]), and their scores over it."""
+        self, queries: Aligned, corpus: Aligned, members: np.ndarray, channels: range
+    ) -> Iterator[tuple[int, tuple[np.ndarray, ...], np.ndarray]]:
+        """For each of some channels and each level: which pairs have it (an index of [nq, n]), and their scores."""
+        from readbench_data.evaluation.kernels.bm25 import bm25
+
         x, y = (z_normalise(w.values[:, :, channels.start : channels.stop]) for w in (queries, corpus))
         for i, c in enumerate(channels):
             asked, held = np.flatnonzero(queries.present[:, c]), np.flatnonzero(corpus.present[:, c])
-            yield np.ix_(asked, held), self.channel(x[asked, :, i], y[held, :, i])
-
-    def channel(self, queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
-        """Return the scores over one channel of the z-normalised windows [nq, T] and [n, T] that have it."""
-        if not len(queries) or not len(corpus):
-            return np.zeros((len(queries), len(corpus)))
-        asked, documents = self.words(queries, corpus)
-        return bm25(numerosity_reduced(documents), numerosity_reduced(asked), self.k1, self.b)
+            if not len(asked) or not len(held):
+                continue
+            prepared = self.prepared(x[asked, :, i], y[held, :, i])
+            known: dict[bytes, tuple[tuple[np.ndarray, ...], np.ndarray]] = {}
+            for level, inside in enumerate(members[:, held]):
+                if inside.any():
+                    same = inside.tobytes()  # without Normal windows all levels have one corpus
+                    if same not in known:
+                        words, documents = self.words(*prepared, inside)
+                        known[same] = np.ix_(asked, held[inside]), bm25(documents, words, self.k1, self.b)
+                    yield level, *known[same]
 
     @abstractmethod
-    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the codes of one channel's queries [nq, T] and corpus [n, T]; bins are learnt from the corpus only."""
+    def prepared(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return what no level changes, for one channel of the z-normalised queries [nq, T] and whole corpus [n, T]."""
+
+    @abstractmethod
+    def words(self, queries: np.ndarray, corpus: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the words of the queries and of the corpus ``inside`` a level (bool [n]), from what is prepared."""
 
     def sizes(self, length: int) -> tuple[int, int]:
         """Return the lengths of the sliding window and of a word for windows of ``length`` steps."""
@@ -91,27 +110,43 @@ class _Words(Method):
 class SAXBM25(_Words):
     """Piecewise aggregate approximation and Gaussian breakpoints."""
 
+    source: ClassVar[str] = "SAX: Lin et al. 2007; BM25: Robertson and Zaragoza 2009; READ-Bench"
+
     @property
     def name(self) -> str:
         return "SAX-BM25"
 
-    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def prepared(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from readbench_data.evaluation.kernels.words import numerosity_reduced, sax_words
+
         window, word = self.sizes(corpus.shape[1])
-        x, y = (sax_words(s, window, word, self.alphabet, FLAT) for s in (queries, corpus))
+        x, y = (numerosity_reduced(sax_words(s, window, word, self.alphabet, FLAT)) for s in (queries, corpus))
         return x, y
+
+    def words(self, queries: np.ndarray, corpus: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return queries, corpus[inside]
 
 
 @dataclass(frozen=True)
 class SFABM25(_Words):
     """Low Fourier coefficients of each sliding window, binned at quantiles of this level's corpus."""
 
+    source: ClassVar[str] = "SFA: Schaefer and Hoegqvist 2012; BM25: Robertson and Zaragoza 2009; READ-Bench"
+
     @property
     def name(self) -> str:
         return "SFA-BM25"
 
-    def words(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def prepared(self, queries: np.ndarray, corpus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from readbench_data.evaluation.kernels.words import fourier_coefficients
+
         window, word = self.sizes(corpus.shape[1])
-        word -= word % 2
-        x, y = (fourier_coefficients(s, window, word, True, FLAT) for s in (queries, corpus))
-        cuts = quantile_breakpoints(y, self.alphabet)
-        return sfa_words(x, cuts), sfa_words(y, cuts)
+        x, y = (fourier_coefficients(s, window, word - word % 2, True, FLAT) for s in (queries, corpus))
+        return x, y
+
+    def words(self, queries: np.ndarray, corpus: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        from readbench_data.evaluation.kernels.words import numerosity_reduced, quantile_breakpoints, sfa_words
+
+        held = corpus[:, inside]
+        cuts = quantile_breakpoints(held, self.alphabet)
+        return numerosity_reduced(sfa_words(queries, cuts)), numerosity_reduced(sfa_words(held, cuts))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from readbench_data.entry import NORMAL
-from readbench_data.evaluation.methods.base import Method
+from readbench_data.evaluation.methods.base import Input, Method
 from readbench_data.evaluation.task.supervision import Supervision
-from readbench_data.evaluation.task.task import View
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.task.task import View
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,8 @@ class Random(Method):
     """Every order is equally likely. Its metrics are the exact expectation, not one random draw (ours)."""
 
     family: ClassVar[str] = "trivial"
+    input: ClassVar[Input] = Input.NONE
+    source: ClassVar[str] = "baseline"
 
     @property
     def name(self) -> str:
@@ -37,6 +41,8 @@ class Majority(Method):
     """
 
     family: ClassVar[str] = "trivial"
+    input: ClassVar[Input] = Input.NONE
+    source: ClassVar[str] = "baseline"
     supervision: ClassVar[Supervision] = Supervision.SUPERVISED
 
     @property

@@ -157,7 +157,8 @@ def _evaluate_dataset(
         facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
         store.put(unit, facts.changed(origin=info.origin, partial=info.partial), ranking, scores)
         state = "" if unit.random_state is None else f", state {unit.random_state}"
-        outcome = f"{facts.wall_s:.2f} s" if facts.status == UnitStatus.OK else f"FAILED: {facts.reason}"
+        where = f" on {', '.join(scorer.devices())}" if scorer.devices() else ""
+        outcome = f"{facts.wall_s:.2f} s{where}" if facts.status == UnitStatus.OK else f"FAILED: {facts.reason}"
         tell(f"{_shown(info)}: {scorer.name} at {unit.rho} %{state}: {outcome}")
 
 

@@ -92,8 +92,10 @@ class Scale:
 def channel_scale(windows: Windows) -> Scale:
     """Return per-channel statistics over all time steps of ``windows``, in float64, with one pass over the data.
 
-    Sums are relative to the first value of each channel, so that a large offset does not cost precision.
+    Sums are relative to the first value of each channel, so that a large offset does not cost precision. A channel is
+    constant if it deviates by no more than 1e-12 of its largest value, whatever its unit.
     """
+    largest: dict[str, float] = {}
     origin: dict[str, float] = {}
     total: dict[str, np.ndarray] = {}
     for value, names in zip(windows.values, windows.channels, strict=True):
@@ -102,13 +104,15 @@ def channel_scale(windows: Windows) -> Scale:
         start = np.array([origin.setdefault(c, float(v)) for c, v in zip(names, value[0], strict=True)])
         shifted = value.astype(np.float64) - start
         sums = np.stack([np.full(len(names), float(len(value))), shifted.sum(0), (shifted**2).sum(0)])
+        most = np.abs(value).max(axis=0)
         for j, name in enumerate(names):
             total[name] = total.get(name, np.zeros(3)) + sums[:, j]
+            largest[name] = max(largest.get(name, 0.0), float(most[j]))
     mean, sd = {}, {}
     for name, (count, first, second) in total.items():
         spread = float(np.sqrt(max(second / count - (first / count) ** 2, 0.0)))
         mean[name] = origin[name] + first / count
-        sd[name] = spread if spread > 1e-12 * max(1.0, abs(mean[name])) else 1.0
+        sd[name] = spread if spread > 1e-12 * largest[name] else 1.0
     return Scale(mean, sd)
 
 
