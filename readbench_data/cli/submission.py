@@ -62,8 +62,11 @@ def new(folder: Path, name: str | None) -> None:
 def validate(folder: Path) -> None:
     """List the problems of the submission in FOLDER without executing it. Exit 1 if there are any."""
     from readbench_data.evaluation.submission import validate as check
+    from readbench_data.evaluation.submission.metadata import Metadata
 
-    _report(folder, check(folder), "is a valid submission")
+    found = check(folder)
+    note = None if found else Metadata.read(folder).note
+    _report(folder, found, "is a valid submission" + (f"; {note}" if note else ""))
 
 
 @submission.command()

@@ -69,6 +69,8 @@ def _first_problem(error: ValidationError) -> str:
     """The record's own fields come before what is inside them."""
     first = min(error.errors(include_url=False, include_input=False), key=lambda one: len(one["loc"]) > 1)
     where = ".".join(part for part in map(str, first["loc"]) if not part.startswith("<"))
+    if first["type"] == "extra_forbidden":
+        return f"{where} is not a known field"
     if first["type"] in ("model_type", "union_tag_not_found", "union_tag_invalid"):
         return f"{where or 'it'} is not an object"
     return f"{where or 'it'} is missing or of another kind"

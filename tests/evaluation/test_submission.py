@@ -191,11 +191,28 @@ def test_a_bad_method_is_one_clear_line(noise: Path, tmp_path: Path, name: str) 
     assert "\n" not in rows["reason"][0]
 
 
+def test_a_second_folder_of_one_name_is_refused(noise: Path, tmp_path: Path) -> None:
+    method = "def rank(q, c): return list(range(len(c)))"
+    first, second = (submission(tmp_path / name, method) for name in ("a", "b"))
+    out = tmp_path / "out"
+    run_submission(first, noise, out, limits=QUICK)
+    with pytest.raises(ReadbenchError, match=r"the name 'test' is that of .*/a too, which was run before: rename"):
+        run_submission(second, noise, out, limits=QUICK)
+    assert not (second / "results.json").exists()
+    assert run_submission(first, noise, out, limits=QUICK).rows.height
+    moved = first.rename(tmp_path / "c")
+    assert run_submission(moved, noise, out, limits=QUICK).rows.height
+    for name in ("b", "c"):  # renaming one of the two is enough
+        meta = tmp_path / name / "metadata.yaml"
+        meta.write_text(meta.read_text().replace('name: "test"', f'name: "test {name}"'))
+    assert run_submission(second, noise, out, limits=QUICK).rows.height
+
+
 def test_wild_output_does_no_harm(noise: Path, tmp_path: Path) -> None:
     method = (
         "import sys\ndef rank(q, c):\n    print('x' * 10**7); sys.stderr.write('y' * 10**7)\n    return range(len(c))\n"
     )
-    rows = run_submission(submission(tmp_path / "a", method), noise, tmp_path / "out", limits=QUICK).rows
+    rows = run_submission(submission(tmp_path / "a", method), noise, tmp_path / "out a", limits=QUICK).rows
     assert "returned range" in rows["reason"][0]
     method = method.replace("range(len(c))", "list(range(len(c)))")
     rows = run_submission(submission(tmp_path / "b", method), noise, tmp_path / "out", limits=QUICK).rows
@@ -207,7 +224,9 @@ def test_declared_supervision_decides_what_is_shown(noise: Path, tmp_path: Path)
     method = f"def rank(q, c):\n    assert {hides} == {{}}\n    return list(range(len(c)))"
     for supervision, hidden in (("none", (True, True)), ("normals", (True, False)), ("supervised", (False, False))):
         folder = submission(tmp_path / supervision, method.format(hidden), supervision)
-        assert set(run_submission(folder, noise, tmp_path / "out", limits=QUICK).rows["status"]) == {"ok"}
+        assert set(run_submission(folder, noise, tmp_path / f"out {supervision}", limits=QUICK).rows["status"]) == {
+            "ok"
+        }
 
 
 def test_a_dataset_without_data_is_nothing_to_answer_for(release: Path, tmp_path: Path) -> None:
@@ -257,4 +276,4 @@ def test_hung_or_dying_methods_are_ended_without_isolation_too(
     rows = run_submission(hung, noise, tmp_path / "out", limits=Limits(seconds=1, memory_gib=4)).rows
     assert "time limit of 1 s exceeded" in rows["reason"][0]
     dead = submission(tmp_path / "b", "import os\ndef rank(q, c): os._exit(3)")
-    assert "exit code 3" in run_submission(dead, noise, tmp_path / "out", limits=QUICK).rows["reason"][0]
+    assert "exit code 3" in run_submission(dead, noise, tmp_path / "out b", limits=QUICK).rows["reason"][0]

@@ -107,6 +107,11 @@ def method_names() -> list[str]:
     return [*DEFAULT_SUITE, *EXTRAS]
 
 
+def reserved_names() -> tuple[str, ...]:
+    """Return the names of methods, their parts and aliases, of which no submission's name may consist."""
+    return (*BASES, *EMBEDDERS, "NR", *SUFFIXES, *ALIASES)
+
+
 def method(name: str) -> Method:
     """Return the method or pipeline called ``name``.
 

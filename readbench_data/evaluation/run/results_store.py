@@ -161,22 +161,36 @@ class ResultsStore:
         )
         return UnitRecord(unit, facts, file)
 
-    def mark(self, unit: Unit) -> None:
-        """Record that this version (parameters and code) of the unit's method was run last."""
-        file, key = self._mark(unit.method), (unit.parameters, unit.code_version)
-        if self.last_run(unit.method) != key:
+    def mark(self, unit: Unit, folder: Path | None = None) -> None:
+        """Record that this version (parameters and code) of the unit's method was run last, and from which folder."""
+        file, before = self._mark(unit.method), self._last_run(unit.method)
+        now: dict[str, str | None] = {"method": unit.method, "parameters": unit.parameters}
+        now["code_version"] = unit.code_version
+        now["folder"] = str(folder.resolve()) if folder is not None else before.get("folder")
+        if before != now:
             file.parent.mkdir(parents=True, exist_ok=True)
             temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-            temporary.write_text(json.dumps({"method": unit.method, "parameters": key[0], "code_version": key[1]}))
+            temporary.write_text(json.dumps(now))
             os.replace(temporary, file)
 
     def last_run(self, method: str) -> Key | None:
         """Return parameters and code version of the version of a method that was run last; None if not recorded."""
+        found = self._last_run(method)
+        return (str(found["parameters"]), str(found["code_version"])) if found else None
+
+    def folder_of(self, method: str) -> Path | None:
+        """Return the folder of the submission of this name that was run last; None if not recorded."""
+        found = self._last_run(method).get("folder")
+        return Path(found) if found is not None else None
+
+    def _last_run(self, method: str) -> dict[str, str | None]:
         try:
             found = json.loads(self._mark(method).read_text())
-            return str(found["parameters"]), str(found["code_version"])
+            kept: dict[str, str | None] = {key: str(found[key]) for key in ("method", "parameters", "code_version")}
+            kept["folder"] = found.get("folder")
+            return kept
         except (OSError, ValueError, KeyError, TypeError):
-            return None
+            return {}
 
     def _mark(self, method: str) -> Path:
         return self.root / "last-run" / f"{_slug(method)}-{hashlib.sha256(method.encode()).hexdigest()[:8]}.json"

@@ -7,9 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from readbench_data.errors import UsageError
+from readbench_data.evaluation.methods.registry import reserved_names
 from readbench_data.evaluation.submission.harness import new
 
-SCRIPTS = ("validate_submission.py", "eval_submission.py")
+SCRIPTS = ("board/validate_submission.py", "board/eval_submission.py", "board/checks.py", "worker.py")
 
 README = """# Results
 
@@ -18,7 +19,7 @@ README = """# Results
 
     cp -r example_submission submissions/my-method      # a working Euclidean distance
     $EDITOR submissions/my-method/method.py
-    pip install datasets numpy -r submissions/my-method/requirements.txt
+    pip install datasets numpy pyyaml -r submissions/my-method/requirements.txt
     python validate_submission.py --submission submissions/my-method --run
 
 The release is the one that `config.json` names; `--data RELEASE` takes another (a folder, or OWNER/NAME@TAG).
@@ -31,9 +32,9 @@ them by the values, because the corpus is in a different order whenever a submis
 `supervision` is `none` (also: unsupervised, label-free, zero-shot, self-supervised), `normals`, `neighbour-labels`
 (also: neighbor-labels) or `supervised`.
 
-`eval_submission.py` runs the method in its own process without isolation. A maintainer runs it again with
-`readbench submission run`, in a sandbox, with aliases as ids and in a random order. Both write the same form of
-`results.json`, and `readbench submission verify` confirms either.
+`eval_submission.py` imports a copy of the method in a new process for every dataset and level, without limits and
+without isolation. A maintainer runs it again with `readbench submission run`, in a sandbox, with aliases as ids and in
+a random order. Both write the same form of `results.json`, and `readbench submission verify` confirms either.
 
 `readbench submission board .` makes the leaderboard of all `submissions/*/results.json`, as text and with `--html FILE`
 as a page.
@@ -52,10 +53,10 @@ def export(folder: Path, release: str | None = None) -> list[Path]:
     written = [folder / "README.md"]
     written[0].write_text(README)
     written.append(folder / "config.json")
-    written[-1].write_text(json.dumps({"release": release}, indent=1) + "\n")
+    written[-1].write_text(json.dumps({"release": release, "reserved": reserved_names()}, indent=1) + "\n")
     for script in SCRIPTS:
-        source = files("readbench_data.evaluation.submission.board").joinpath(script)
-        (folder / script).write_text(source.read_text())
-        written.append(folder / script)
+        source = files("readbench_data.evaluation.submission").joinpath(script)
+        written.append(folder / Path(script).name)
+        written[-1].write_text(source.read_text())
     (folder / "submissions" / ".gitkeep").touch()
     return [*written, *new(folder / "example_submission", "Euclidean example")]

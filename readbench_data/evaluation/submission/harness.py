@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from readbench_data.errors import UsageError
+from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.methods.fusion import scores_of
 from readbench_data.evaluation.run.protocol import environment
 from readbench_data.evaluation.run.results import EvaluationResult, gather
@@ -37,6 +37,7 @@ from readbench_data.evaluation.submission.masking import (
     masked_query,
     shown,
 )
+from readbench_data.evaluation.submission.metadata import Metadata
 from readbench_data.evaluation.submission.results_file import FORMAT, RESULTS, ResultsFile
 from readbench_data.evaluation.submission.sandbox import MethodFailed, can_isolate, rank_all
 from readbench_data.evaluation.task.release_data import CORPUS_FILES, LEVELS, DatasetInfo, Release
@@ -74,11 +75,13 @@ def run_submission(
 
     A unit (dataset and level) in which the method breaks the contract or a limit is ``failed`` with the reason in one
     line; the other units still run. Results stored for the same files, mode and data are reused. Without namespaces the
-    results are marked ``unisolated``. Raises ReadbenchError if the folder is not a valid submission.
+    results are marked ``unisolated``. Raises ReadbenchError if the folder is not a valid submission, or if another
+    folder of this name was run into ``out`` before.
     """
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}; use {' or '.join(MODES)}")
     submission, opened, store = Submission.load(Path(folder)), Release(release), ResultsStore(Path(out))
+    _refuse_second_folder(submission, store)
     report = progress or (lambda line: None)
     if submission.note:
         report(f"{submission.name}: {submission.note}")
@@ -91,13 +94,25 @@ def run_submission(
         for rho in LEVELS:
             unit = _unit(submission, mode, info, rho)
             units.append(unit)
-            store.mark(unit)
+            store.mark(unit, submission.folder)
             stored = store.find(unit)
             if stored is None or not stored.ok:
                 _run_unit(submission, opened, info, unit, mode, limits or Limits(), store, report)
     result = gather(opened, store, [i.name for i in infos], [submission.name], units)
     _write_results(submission, opened, mode, result)
     return result
+
+
+def _refuse_second_folder(submission: Submission, store: ResultsStore) -> None:
+    """Two folders of one name would replace each other on the board; a folder that was moved or renamed may go on."""
+    other = store.folder_of(submission.name)
+    if other is None or other == submission.folder.resolve() or not other.is_dir() or problems(other):
+        return
+    if Metadata.read(other).name == submission.name:
+        raise ReadbenchError(
+            f"{submission.folder}: the name {submission.name!r} is that of {other} too, which was run before: "
+            "rename one of the two in its metadata.yaml"
+        )
 
 
 def isolation() -> str:

@@ -10,7 +10,8 @@ import polars as pl
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.evaluation.board.leaderboard import Leaderboard
 from readbench_data.evaluation.run.results import ROW_SCHEMA, EvaluationResult, absent_rows
-from readbench_data.evaluation.submission.contract import folder_hash
+from readbench_data.evaluation.submission.contract import folder_hash, problems
+from readbench_data.evaluation.submission.metadata import Metadata
 from readbench_data.evaluation.submission.results_file import RESULTS, ResultsFile
 from readbench_data.evaluation.task.release_data import LEVELS, Release
 
@@ -39,14 +40,26 @@ def repository_board(repository: Path, release: Path) -> tuple[Leaderboard, list
                 f"{path}: the name {found.name!r} is that of {named[found.name]} too: rename one of the two"
             )
         named[found.name] = path
-        if found.submission_sha256 != folder_hash(path.parent):
-            notes.append(f"{path}: left out: the files have changed since: run the submission again")
+        if why := _disagreement(found, path.parent):
+            notes.append(f"{path}: left out: {why}: run the submission again")
             continue
         other = [n for n, data in found.datasets.items() if _hash(opened, n) != data]
         notes += [f"{path}: {name} is left out: its data are not those of release {opened.version}" for name in other]
         rows += _rows(found, opened, set(found.datasets) - set(other))
     result = EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), pl.DataFrame())
     return Leaderboard(opened.version, tuple(opened.datasets), result), notes
+
+
+def _disagreement(found: ResultsFile, folder: Path) -> str | None:
+    """What results.json states otherwise than the files next to it; None if they agree."""
+    if wrong := problems(folder):
+        return wrong[0]
+    if found.submission_sha256 != folder_hash(folder):
+        return "the files have changed since"
+    meta = Metadata.read(folder)
+    keys = ("name", "family", "supervision")
+    other = [key for key in keys if getattr(found, key) != getattr(meta, key)]
+    return f"it states another {' and '.join(other)} than metadata.yaml" if other else None
 
 
 def _hash(release: Release, name: str) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, ConfigDict
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.evaluation.task.supervision import Supervision
@@ -32,6 +33,8 @@ Share = Annotated[Number | None, AfterValidator(_share)]
 class ResultRow(Record):
     """One metric of one dataset at one pollution level. ``value``: the mean over queries; None where the method failed
     or the dataset has no data, with the ``reason``."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     dataset: str
     rho: int
@@ -69,7 +72,12 @@ class ResultsFile(Record):
             found = json.loads(path.read_text())
             if isinstance(found, dict) and found.get("format") == 1:
                 raise ValueError("it is of an earlier version: run the submission again")
-            return cls.parse(found)
+            results = cls.parse(found)
+            counted = Counter((row.dataset, row.rho, row.metric, row.k) for row in results.results)
+            if twice := next((key for key, times in counted.items() if times > 1), None):
+                dataset, rho, metric, k = twice
+                raise ValueError(f"{metric}@{k} of {dataset} at {rho} % is in it more than once")
+            return results
         except (ValueError, RecursionError) as error:
             raise ReadbenchError(f"{path}: was not written by this harness ({error})") from error
 

@@ -1,102 +1,103 @@
-"""Scores one submission on a release. Self-contained: needs only datasets and numpy.
+"""Scores one submission on a release. Needs datasets, numpy and yaml, and checks.py and worker.py next to it.
 
     python eval_submission.py --submission submissions/my-method --data RELEASE_FOLDER_OR_HUB_NAME[@TAG]
 
 Of a query, only class_label is blank; the classes of the corpus are blank unless metadata.yaml declares supervision
 "supervised" or "neighbour-labels". ts_values are lists of lists [T][C], or float32 arrays if metadata.yaml has
-"arrays: numpy". The method runs in this process: for code you do not trust, use `readbench submission run`, which
-isolates it and writes results.json in the same form.
+"arrays: numpy". For every dataset and level a new process imports a copy of the submission and ranks one query after
+the other. It has no limits and is not isolated: for code you do not trust, use `readbench submission run`, which writes
+results.json in the same form.
 """
 
 import argparse
 import hashlib
-import importlib.util
 import json
 import math
 import os
-import re
+import shutil
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
+from checks import folder_hash, metadata, problems, stated, submitted_files
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 CUTOFFS = (1, 3, 5, 10, 20)
 F1_CUTOFFS = (1, 10)
 LEVELS = {0: "corpus_p00", 10: "corpus_p10", 20: "corpus_p20"}
 FILES = ("queries.parquet", "corpus-anomalies.parquet", "corpus-normals-10.parquet", "corpus-normals-20.parquet")
 SHOWS_CLASSES = ("supervised", "neighbour-labels")
 NORMAL = "Normal"
-SPELLINGS = {
-    **dict.fromkeys(
-        ("unsupervised", "label-free", "labelfree", "zero-shot", "self-supervised", "no-labels", "untrained"), "none"
-    ),
-    **dict.fromkeys(("normal", "normal-only", "normals-only", "one-class"), "normals"),
-    **dict.fromkeys(("neighbor-labels", "neighbour-label", "neighbor-label"), "neighbour-labels"),
-    **dict.fromkeys(("fully-supervised", "labels", "labelled", "labeled"), "supervised"),
-    **{one: one for one in ("none", "normals", "neighbour-labels", "supervised")},
-}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
-def metadata(folder: str) -> dict:
-    """Return the plain `key: value` lines of metadata.yaml; `method` counts as `name`."""
-    found: dict[str, str] = {}
-    with open(os.path.join(folder, "metadata.yaml"), encoding="utf-8") as file:
-        for line in file:
-            key, colon, value = line.partition(":")
-            if colon and key == key.strip() and not key.startswith("#"):
-                found[key] = re.split(r"\s#", value)[0].strip().strip("\"'")
-    found["name"] = found.get("name") or found.get("method", "")
-    return found
+class MethodFailed(Exception):
+    """The method gave no valid answer; the message is one line with the reason."""
 
 
-def supervision_of(text: str) -> Any:
-    """Return the supervision that a spelling means, or None."""
-    return SPELLINGS.get(re.sub(r"[\s_-]+", "-", text.strip().lower()))
+class Worker:
+    """A process with the method: ``begin`` sends it the corpus, ``rank`` one query."""
+
+    def __init__(self, process: subprocess.Popen, answers: Any, n_queries: int) -> None:
+        self.process, self.answers, self.n_queries, self.number = process, answers, n_queries, 0
+
+    def begin(self, folder: str, corpus: list, arrays: str) -> None:
+        """Send the corpus and wait until method.py is imported."""
+        self._send({"folder": folder, "items": len(corpus), "arrays": arrays}, corpus)
+        self._answer()
+
+    def rank(self, query: dict) -> list:
+        """Return the order of the corpus for one query. Raises MethodFailed."""
+        self.number += 1
+        self._send({}, [query])
+        order: list = self._answer()["order"]
+        return order
+
+    def _send(self, header: dict, entries: list) -> None:
+        stream = self.process.stdin
+        assert stream is not None
+        with suppress(BrokenPipeError):  # the process has ended: _answer says why
+            stream.write(json.dumps(header).encode() + b"\n")
+            for entry in entries:
+                values = np.ascontiguousarray(entry["ts_values"], np.float32)
+                rest = {key: value for key, value in entry.items() if key != "ts_values"}
+                stream.write(json.dumps([rest, values.shape]).encode() + b"\n" + values.tobytes())
+            stream.flush()
+
+    def _answer(self) -> dict:
+        line = self.answers.readline()
+        place = f"query {self.number} of {self.n_queries}" if self.number else "importing method.py"
+        if not line:
+            raise MethodFailed(f"{place}: the process died (exit code {self.process.wait()})")
+        answer: dict = json.loads(line)
+        if "error" in answer:
+            raise MethodFailed(f"{place}: {answer['error']}")
+        return answer
 
 
-def metadata_problems(found: dict) -> list:
-    """Return what is wrong with the metadata, one line each."""
-    problems = [f"metadata.yaml: key {k!r} is missing or empty" for k in ("name", "family") if not found.get(k)]
-    if not found.get("supervision"):
-        problems.append("metadata.yaml: key 'supervision' is missing or empty")
-    elif supervision_of(found["supervision"]) is None:
-        known = ", ".join(dict.fromkeys(SPELLINGS.values()))
-        problems.append(f"metadata.yaml: supervision {found['supervision']!r} is not one of {known}")
-    if found.get("arrays", "lists") not in ("lists", "numpy"):
-        problems.append(f"metadata.yaml: arrays {found['arrays']!r} is not one of lists, numpy")
-    return problems
-
-
-def load_rank(folder: str) -> Callable[[dict, list], list]:
-    """Return the function rank of the submission's method.py."""
-    path = os.path.join(folder, "method.py")
-    sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location("method", path)
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{path} cannot be loaded")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    rank: Callable[[dict, list], list] = module.rank
-    return rank
-
-
-def folder_hash(folder: str) -> str:
-    """Return the SHA-256 over names and bytes of the submitted files: all but results.json and caches."""
-    paths = []
-    for place, _, names in os.walk(folder):
-        for name in names:
-            inside = os.path.relpath(os.path.join(place, name), folder).replace(os.sep, "/")
-            if os.path.islink(os.path.join(place, name)):
-                continue
-            if inside not in ("results.json", ".results.json.tmp") and "__pycache__" not in inside.split("/"):
-                paths.append(inside)
-    digest = hashlib.sha256()
-    for inside in sorted(paths, key=lambda path: path.split("/")):
-        with open(os.path.join(folder, inside), "rb") as file:
-            content = file.read()
-        digest.update(f"{inside}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()
+@contextmanager
+def worker(n_queries: int) -> Iterator[Worker]:
+    """A new process for one dataset at one level, with the environment that the isolated harness gives too."""
+    receive, send = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-I", os.path.join(HERE, "worker.py"), str(send)],
+        stdin=subprocess.PIPE,
+        pass_fds=(send,),
+        env={**os.environ, **ONE_THREAD, "PYTHONHASHSEED": "0"},
+    )
+    os.close(send)
+    try:
+        with open(receive, encoding="utf-8") as answers:
+            yield Worker(process, answers, n_queries)
+    finally:
+        process.kill()
+        process.wait()
+        with suppress(BrokenPipeError):
+            process.stdin.close()  # type: ignore[union-attr]
 
 
 def data_hash(manifest: dict, name: str) -> str:
@@ -130,61 +131,35 @@ def macro_f1(truth: list, predicted: list) -> float:
     return float(np.mean(values))
 
 
-def evaluate(
-    rank: Callable[[dict, list], list], queries: list, corpus: list, shows_classes: bool, arrays: str = "lists"
-) -> dict:
+def evaluate(folder: str, queries: list, corpus: list, shows_classes: bool, arrays: str = "lists") -> dict:
     """Return every metric: the means over the queries, and macro-F1. (metric, K) -> value.
 
-    Raises ValueError if an answer is not a permutation of the corpus.
+    Raises MethodFailed if an answer is not a permutation of the corpus.
     """
     labels = [item["class_label"] for item in corpus]
-    given = [with_values(item, arrays) for item in corpus]
-    shown = given if shows_classes else [{**item, "class_label": None} for item in given]
+    shown = corpus if shows_classes else [{**item, "class_label": None} for item in corpus]
     rows, n_none, truths = [], 0, []
     predicted: dict[int, list] = {k: [] for k in F1_CUTOFFS}
-    for number, query in enumerate(queries):
-        truth = query["class_label"]
-        try:
-            order = checked(rank({**with_values(query, arrays), "class_label": None}, shown), len(corpus))
-        except Exception as error:
-            text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            raise ValueError(f"query {number + 1} of {len(queries)}: {text}") from error
-        hits = [int(labels[i] == truth and truth != NORMAL) for i in order]
-        rows.append(query_metrics(hits, sum(hits)))
-        n_none += not any(hits)
-        truths.append(truth)
-        for k, answers in predicted.items():
-            top = [labels[i] for i in order[:k]]
-            answers.append(max(top, key=lambda label: (top.count(label), -top.index(label))))
+    with tempfile.TemporaryDirectory() as scratch, worker(len(queries)) as method:
+        for inside in submitted_files(folder):
+            target = os.path.join(scratch, inside)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            shutil.copyfile(os.path.join(folder, inside), target)
+            os.chmod(target, 0o444)
+        method.begin(scratch, shown, arrays)
+        for query in queries:
+            truth = query["class_label"]
+            order = method.rank({**query, "class_label": None})
+            hits = [int(labels[i] == truth and truth != NORMAL) for i in order]
+            rows.append(query_metrics(hits, sum(hits)))
+            n_none += not any(hits)
+            truths.append(truth)
+            for k, answers in predicted.items():
+                top = [labels[i] for i in order[:k]]
+                answers.append(max(top, key=lambda label: (top.count(label), -top.index(label))))
     means = {key: float(np.mean([r[key] for r in rows])) for key in rows[0]}
     means.update({("macro_f1", k): macro_f1(truths, answers) for k, answers in predicted.items()})
     return {"values": means, "n_queries": len(queries), "n_no_relevant": n_none}
-
-
-def checked(answer: object, n: int) -> list:
-    """Return the answer as plain integers. Raises TypeError or ValueError if it is not a permutation of 0..n-1."""
-    if isinstance(answer, np.ndarray):
-        answer = answer.tolist()
-    if not isinstance(answer, (list, tuple)):
-        raise TypeError(f"rank returned {type(answer).__name__}, not a list of integers")
-    for item in answer:
-        if isinstance(item, bool) or not isinstance(item, (int, np.integer)):
-            raise TypeError(f"rank returned {type(item).__name__} {item!r}, not an integer")
-    order = [int(i) for i in answer]
-    if len(order) != n:
-        raise ValueError(f"rank returned {len(order)} indices for {n} items")
-    outside = [i for i in order if not 0 <= i < n]
-    if outside:
-        raise ValueError(f"rank returned index {outside[0]}, outside 0..{n - 1}")
-    if len(set(order)) != n:
-        raise ValueError(f"rank returned {n - len(set(order))} repeated indices")
-    return order
-
-
-def with_values(entry: dict, arrays: str) -> dict:
-    """Return the entry with its values as lists of lists of floats, or as a float32 array [T][C]."""
-    values = np.asarray(entry["ts_values"], np.float32)
-    return {**entry, "ts_values": values if arrays == "numpy" else values.tolist()}
 
 
 def result_rows(name: str, rho: int, found: dict, reason: Any = None) -> list:
@@ -209,12 +184,12 @@ def result_rows(name: str, rho: int, found: dict, reason: Any = None) -> list:
 
 def results_file(folder: str, manifest: dict, names: list, rows: list) -> dict:
     """Return the content of results.json."""
-    stated = metadata(folder)
+    found = stated(metadata(folder))
     return {
         "format": 2,
-        "name": stated["name"],
-        "family": stated["family"],
-        "supervision": supervision_of(stated["supervision"]),
+        "name": found["name"],
+        "family": found["family"],
+        "supervision": found["supervision"],
         "submission_sha256": folder_hash(folder),
         "mode": "official",
         "isolation": "unisolated",
@@ -222,6 +197,16 @@ def results_file(folder: str, manifest: dict, names: list, rows: list) -> dict:
         "datasets": {name: data_hash(manifest, name) for name in names},
         "results": rows,
     }
+
+
+def config() -> dict:
+    """Return config.json: the release, and the names that a submission may not have."""
+    found: dict = {"release": None, "reserved": []}
+    path = os.path.join(HERE, "config.json")
+    if os.path.isfile(path):
+        with open(path, encoding="utf-8") as file:
+            found.update(json.load(file))
+    return {**found, "reserved": tuple(found["reserved"])}
 
 
 def read_manifest(data: str, revision: Any) -> dict:
@@ -253,16 +238,14 @@ def main() -> None:
         "--dataset", action="append", help="only this dataset; can be given several times (default: all)"
     )
     args = parser.parse_args()
-    found = metadata(args.submission)
-    if problems := metadata_problems(found):
-        raise SystemExit("\n".join(problems))
-    meant, arrays = supervision_of(found["supervision"]), found.get("arrays", "lists")
-    if meant != found["supervision"]:
-        print(f"supervision {found['supervision']!r} is taken as {meant}")
+    if wrong := problems(args.submission, config()["reserved"]):
+        raise SystemExit("\n".join(wrong))
+    found = stated(metadata(args.submission))
+    if found["note"]:
+        print(f"{found['name']}: {found['note']}")
     data, _, tag = args.data.partition("@") if not os.path.isdir(args.data) else (args.data, "", "")
     manifest = read_manifest(data, tag or None)
     names = args.dataset or with_data(manifest)
-    rank = load_rank(args.submission)
     rows: list = []
     primary: dict = {}
     failed = 0
@@ -271,8 +254,10 @@ def main() -> None:
         for rho, split in LEVELS.items():
             corpus = list(load_dataset(data, name, split=split, revision=tag or None))
             try:
-                scored = evaluate(rank, queries, corpus, meant in SHOWS_CLASSES, arrays)
-            except ValueError as error:
+                scored = evaluate(
+                    args.submission, queries, corpus, found["supervision"] in SHOWS_CLASSES, found["arrays"]
+                )
+            except MethodFailed as error:
                 failed += 1
                 rows += result_rows(name, rho, {}, str(error))
                 print(f"{name} at {rho} %: FAILED: {error}", flush=True)

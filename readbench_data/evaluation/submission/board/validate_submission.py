@@ -6,45 +6,12 @@ The release is the one in config.json next to this script unless --data names an
 """
 
 import argparse
-import ast
-import json
 import os
 import subprocess
 import sys
 
-from eval_submission import metadata, metadata_problems
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-FILES = ("method.py", "metadata.yaml", "requirements.txt")
-
-
-def problems(folder: str) -> list:
-    """Return the problems, one line each; nothing of the submission is executed."""
-    found = [f"{f} is missing" for f in FILES if not os.path.isfile(os.path.join(folder, f))]
-    path = os.path.join(folder, "method.py")
-    if os.path.isfile(path):
-        try:
-            with open(path, encoding="utf-8") as file:
-                tree = ast.parse(file.read(), path)
-        except SyntaxError as error:
-            return [*found, f"method.py, line {error.lineno}: {error.msg}"]
-        ranks = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name == "rank"]
-        if not ranks:
-            found.append("method.py has no function rank(query, corpus)")
-        elif len(ranks[-1].args.args) != 2:
-            found.append("rank must take two arguments, (query, corpus)")
-    if os.path.isfile(os.path.join(folder, "metadata.yaml")):
-        found += metadata_problems(metadata(folder))
-    return found
-
-
-def release() -> str:
-    """Return the release that config.json names; empty if it names none."""
-    path = os.path.join(HERE, "config.json")
-    if not os.path.isfile(path):
-        return ""
-    with open(path, encoding="utf-8") as file:
-        return str(json.load(file).get("release") or "")
+from checks import metadata, problems, stated
+from eval_submission import HERE, config
 
 
 def main() -> None:
@@ -54,13 +21,15 @@ def main() -> None:
     parser.add_argument("--run", action="store_true", help="also score it")
     parser.add_argument("--data", help="a release folder, or its name on the Hub with @TAG (default: see config.json)")
     args = parser.parse_args()
-    found, data = problems(args.submission), args.data or release()
+    known = config()
+    found, data = problems(args.submission, known["reserved"]), args.data or known["release"]
     if args.run and not data:
         found.append('config.json names no release: give one with --data, or write {"release": "..."} into it')
     if found:
         print("\n".join(found), file=sys.stderr)
         sys.exit(1)
-    print("structure: ok")
+    meant = stated(metadata(args.submission))
+    print("structure: ok" + (f" ({meant['note']})" if meant["note"] else ""))
     if args.run:
         script = os.path.join(HERE, "eval_submission.py")
         sys.exit(subprocess.call([sys.executable, script, "--submission", args.submission, "--data", data]))
