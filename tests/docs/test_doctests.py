@@ -29,7 +29,7 @@ MODULES = (
     "evaluation.scoring.ties",
     "evaluation.statistics.friedman",
     "evaluation.statistics.intervals",
-    "evaluation.submission.metadata",
+    "evaluation.submission.board.checks",
     "release.guards",
     "selection.sampling",
     "selection.split",
