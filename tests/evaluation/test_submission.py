@@ -123,7 +123,14 @@ def test_results_that_the_harness_did_not_write_are_reported(
 
 
 def test_answers_that_follow_the_order_of_the_corpus_are_named(noise: Path, tmp_path: Path) -> None:
-    folder = submission(tmp_path / "m", "def rank(q, c): return list(range(len(c)))")
+    """Each query starts at another place of the given order: one order for all would give balanced classes one NDCG."""
+    turned = """
+def rank(query, corpus):
+    n = len(corpus)
+    start = int(abs(float(query["ts_values"][0][0])) * 1e6) % n
+    return [(start + i) % n for i in range(n)]
+"""
+    folder = submission(tmp_path / "m", turned)
     rows = run_submission(folder, noise, tmp_path / "out", limits=QUICK).rows
     assert set(rows["status"]) == {"ok"}, rows["reason"][0]
     found = verify_submission(folder, noise, QUICK)
