@@ -189,7 +189,7 @@ def publish_to(workspace: Workspace, config: PublishTo) -> dict[str, object]:
         report(f"published: {line}")
 
     store, cache = workspace.store, workspace.cache
-    with publication.prepared(request, sources.all_sources(), store, cache, report=progress) as ready:
+    with publication.prepared(request, sources.own_sources(), store, cache, report=progress) as ready:
         receipt, unchanged = publication.publish(request, ready, store, report=progress)
     shown = {"target": receipt.target, "commit": receipt.commit, "unchanged": unchanged}
     return {**shown, "left_out": dg.MetadataValue.json(list(receipt.left_out))}

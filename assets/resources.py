@@ -17,9 +17,9 @@ class Workspace(PlainWorkspace, dg.ConfigurableResource):
 
 def stage_version(source: Source, stage: str) -> str:
     """Return the code version of one stage of a lane, for the lineage view."""
-    return stage_code(sources.module_names(source.name)[0], stage)
+    return stage_code(source, sources.module_names(source.name)[0], stage)
 
 
 def stage_versions(name: str) -> dict[str, str]:
     """Return the code versions of all stages of a dataset's lane."""
-    return stage_codes(sources.module_names(name)[0])
+    return stage_codes(sources.get(name), sources.module_names(name)[0])

@@ -110,13 +110,16 @@ class PlainWorkspace(BaseModel):
         from readbench_data.lane import Lane
 
         config = self.config()  # before any file is fetched: a setting that no build can use is refused first
-        origin = Origin(self.origin_kind, self.cache, self.mirror or None)
         module, miniature = sources.module_names(source.name)
+        origin = Origin(self.origin_kind, self.cache, self.mirror or None)
+        own = None if self.mirror or self.origin else sources.folder(source.name)
         return Lane(
             source=source,
             module=module,
             store=self.store,
-            files=origin.files(source, lambda: (sources.miniature(source.name), miniature)),
+            files=origin.in_place(source, own)
+            if own is not None
+            else origin.files(source, lambda: (sources.miniature(source.name), miniature)),
             config=config,
             verify=self.verify,
             pool=self.pool,

@@ -1,26 +1,25 @@
 """One module and one TOML file per dataset: everything that is special about that dataset.
 
 The registry finds the modules by itself: to add a dataset, add one module here and one in ``sources.miniatures``.
+Sources from outside this project stand after those of READ-Bench (``sources.outside``).
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 from readbench_data.dataset.origin import MINIATURE_SEED
 from readbench_data.dataset.source import Source
-from readbench_data.errors import UsageError
-
-MiniatureWriter = Callable[[Path, int], None]
+from readbench_data.errors import NoData, UsageError
+from sources.outside import MiniatureWriter, Outside, outside_sources
 
 
 @cache
-def all_sources() -> dict[str, Source]:
-    """Return every declared source by name, in the order of the benchmark's table."""
+def own_sources() -> dict[str, Source]:
+    """Return the datasets of READ-Bench by name, in the order of the benchmark's table."""
     found = []
     for module in pkgutil.iter_modules(__path__):
         if not module.ispkg and not module.name.startswith("_"):
@@ -31,19 +30,37 @@ def all_sources() -> dict[str, Source]:
     return {s.name: s for s in sorted(found, key=lambda s: (s.row, s.name))}
 
 
+def outside() -> dict[str, Outside]:
+    """Return the sources from outside by name: those of installed packages, and those that were named."""
+    return outside_sources(own_sources())
+
+
+def all_sources() -> dict[str, Source]:
+    """Return every source by name: those of READ-Bench, then those from outside, whose code is imported."""
+    return {**own_sources(), **{name: one.source for name, one in outside().items()}}
+
+
 def get(name: str) -> Source:
     """Return a source by name. Raises ``UsageError`` that lists the known names."""
+    if name in own_sources():
+        return own_sources()[name]
     sources = all_sources()
     if name not in sources:
-        raise UsageError(f"no dataset {name!r}; there are {', '.join(sources)}")
+        raise UsageError(f"no dataset {name!r}; there are {', '.join(sources)} (one of your own: --source FILE)")
     return sources[name]
 
 
 def miniature(name: str) -> MiniatureWriter:
     """Return the function ``write(folder, seed)`` that writes small stand-in files of a source in its true format.
 
-    Its module, and the libraries it uses, are imported when it writes.
+    Its module, and the libraries it uses, are imported when it writes. A source from outside has one if its module has
+    a function ``write_miniature(folder, seed)``; otherwise ``NoData`` is raised.
     """
+    if name not in own_sources():
+        writer = outside()[name].miniature
+        if writer is None:
+            raise NoData("it has no miniature: give the folder of its files with --mirror DIR")
+        return writer
 
     def write(folder: Path, seed: int = MINIATURE_SEED) -> None:
         writer: MiniatureWriter = importlib.import_module(f"{__name__}.miniatures.{name}").write
@@ -52,6 +69,14 @@ def miniature(name: str) -> MiniatureWriter:
     return write
 
 
+def folder(name: str) -> Path | None:
+    """Return the folder in which a source from outside says that its files are; None if it says nothing."""
+    return None if name in own_sources() else outside()[name].folder
+
+
 def module_names(name: str) -> tuple[str, str]:
     """Return the names of a source's module and of its miniature's module, for code versions."""
+    if name not in own_sources():
+        module = outside()[name].module
+        return module, module
     return f"{__name__}.{name}", f"{__name__}.miniatures.{name}"

@@ -80,7 +80,7 @@ def audit(
         if as_json:
             from readbench_data.audit.findings import find
 
-            more = find(folder, dataset, open_store(data), _labels(dataset)).to_json()
+            more = find(folder, dataset, open_store(data), _labels(folder).get(dataset)).to_json()
             click.echo(json.dumps(summary.to_json() | more, indent=2, ensure_ascii=False))
         else:
             click.echo(overview_text(summary))
@@ -118,24 +118,25 @@ def _plot(path: Path, release: Path, facts: EntryFacts, found: Trace | None) -> 
     click.echo(f"written: {path}", err=True)
 
 
-def _labels(dataset: str) -> LabelMap | None:
+def _labels(release: Path) -> dict[str, LabelMap]:
+    """Return the label map of each dataset of a release, without the code of datasets from outside."""
     import sources
+    from readbench_data.release.foreign import with_foreign
+    from readbench_data.release.reading import read_manifest
 
-    known = sources.all_sources()
-    return known[dataset].labels if dataset in known else None
+    return {name: s.labels for name, s in with_foreign(sources.own_sources(), read_manifest(release)).items()}
 
 
 def _pages(target: Path, release: Path, dataset: str | None, data: str) -> None:
-    import sources
     from readbench_data.audit.dataset_page import dataset_page
     from readbench_data.audit.index_page import write_pages
     from readbench_data.pages.wording import counted
 
     store = open_store(data)
     if dataset is not None:
-        text = dataset_page(release, dataset, store, _labels(dataset))
+        text = dataset_page(release, dataset, store, _labels(release).get(dataset))
         target.write_text(text, encoding="utf-8")
         click.echo(f"written: {target}")
         return
-    written = write_pages(release, target, store, {name: s.labels for name, s in sources.all_sources().items()})
+    written = write_pages(release, target, store, _labels(release))
     click.echo(f"written: {written[0]} and {counted(len(written) - 1, 'page')} in the same folder")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, dataset_option, open_store, print_table
+from readbench_data.cli.common import data_option, dataset_option, open_store, print_table, source_option
 from readbench_data.cli.shown import shown, up_to_date
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
@@ -28,6 +28,7 @@ Examples:
   readbench build --mirror /data/originals        the full release from original files
   readbench build --mirror DIR --dataset mit_bih  one dataset; datasets that are already built are reused
   readbench build --set seed=7 --version 0.2.0    another seed, another version
+  readbench build --source pump/source.toml       your own data: see `readbench source new --help`
 Run the same command again to resume, also after a crash: it builds only what is missing.
 """
 
@@ -35,6 +36,7 @@ Run the same command again to resume, also after a crash: it builds only what is
 @click.command(epilog=EPILOG)
 @click.option("--profile", type=click.Choice(["lite", "full"]), help="lite by default, full by default with --mirror.")
 @dataset_option
+@source_option
 @click.option("--mirror", metavar="DIR_OR_URL", help="One folder per dataset with its original files; read in place.")
 @click.option(
     "--origin",
@@ -68,6 +70,7 @@ Run the same command again to resume, also after a crash: it builds only what is
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
+    named: list[str],
     mirror: str | None,
     origin: str | None,
     data: str,
@@ -92,7 +95,7 @@ def build(
     from readbench_data.cli.runner import Runner
     from readbench_data.dataset.files import mirror_folder
 
-    names = list(dict.fromkeys(datasets)) or list(sources.all_sources())
+    names = list(dict.fromkeys(datasets)) or named or list(sources.all_sources())
     for name in (*names, *(name for name in allow_fewer if name != "all")):
         sources.get(name)
     if version is not None and (not version or "/" in version or version.startswith(".")):
@@ -100,9 +103,10 @@ def build(
     if mirror is not None and not mirror.startswith(("http://", "https://")):
         mirror_folder(Path(mirror), names[0])
         mirror = str(Path(mirror).absolute())
+    in_place = not mirror and not origin and all(name in named and sources.folder(name) for name in names)
     workspace = PlainWorkspace(
         data=data,
-        profile=profile or "",
+        profile=profile or ("full" if in_place else ""),
         mirror=mirror or "",
         origin=origin or "",
         version=version or "",

@@ -43,6 +43,28 @@ def dataset_option(function: F) -> F:
     )(function)
 
 
+def _named(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[str]:
+    """Load the sources that ``--source`` names and return the names of their datasets."""
+    if not given or ctx.resilient_parsing:
+        return []
+    from sources.outside import name_sources
+
+    return name_sources(given)
+
+
+def source_option(function: F) -> F:
+    """Add ``--source``, which can be repeated: sources from outside READ-Bench, as the names of their datasets."""
+    return click.option(
+        "--source",
+        "named",
+        multiple=True,
+        metavar="SOURCE",
+        callback=_named,
+        expose_value=True,
+        help="A source of your own: a source.toml, a .py file or a module. Also READBENCH_SOURCES.",
+    )(function)
+
+
 def open_store(data: str) -> Store:
     """Return the store of a data root."""
     return Store(data if "://" in data else str(Path(data).absolute()))

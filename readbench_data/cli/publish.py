@@ -80,7 +80,7 @@ def publish(
     request = publication.PublishRequest(
         find_release(data, release), parse_target(to), tag, private, endpoint, allow_miniatures, with_unlicensed
     )
-    with publication.prepared(request, sources.all_sources(), store, cache, report=progress) as ready:
+    with publication.prepared(request, sources.own_sources(), store, cache, report=progress) as ready:
         for name, reason in sorted(ready.left_out.items()):
             click.echo(f"{name}: {reason}; {SETTING} {name} publishes it anyway", err=True)
         for note in ready.notes:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import print_table
+from readbench_data.cli.common import print_table, source_option
 
 if TYPE_CHECKING:
     from readbench_data.dataset.settings import ListedSetting
@@ -23,7 +23,8 @@ Set one with `readbench build --set hai.stride=64`, several with --config FILE (
 @click.command(epilog=EPILOG)
 @click.argument("dataset", metavar="[DATASET]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a list with one object per setting.")
-def settings(dataset: str | None, as_json: bool) -> None:
+@source_option
+def settings(dataset: str | None, as_json: bool, named: list[str]) -> None:
     """List every setting: its type, default, allowed values, where the default comes from, and what it decides."""
     import sources
     from readbench_data.dataset.settings import dataset_settings, shared_settings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readbench_data.cli.common import data_option, open_store, print_table
+from readbench_data.cli.common import data_option, open_store, print_table, source_option
 from readbench_data.errors import NoData
 
 if TYPE_CHECKING:
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--mirror", metavar="DIR", help="Also check which files of each dataset are in this mirror.")
 @click.option("--dataset", "dataset", metavar="NAME", help="Show everything about one dataset.")
+@source_option
 @data_option
-def sources(mirror: str | None, dataset: str | None, data: str) -> None:
+def sources(mirror: str | None, dataset: str | None, named: list[str], data: str) -> None:
     """List the datasets: domain, licence, download size, and which files are here."""
     import sources as registry
     from readbench_data.dataset.files import mirror_folder

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from readbench_data.cli.common import source_option
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.pages.wording import counted
 
@@ -29,7 +30,8 @@ Examples:
 @click.argument("release", metavar="RELEASE")
 @click.option("--rebuild", "again", is_flag=True, help="Rebuild it from the original files and compare every byte.")
 @click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: the mirror of datasets built from one.")
-def verify(release: str, again: bool, mirror: str | None) -> None:
+@source_option
+def verify(release: str, again: bool, mirror: str | None, named: list[str]) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
     corpus. Exit 1 if a check fails; near duplicates are reported as warnings. Only --rebuild proves that the values
     match the original files.
@@ -47,7 +49,7 @@ def verify(release: str, again: bool, mirror: str | None) -> None:
     if mirror is not None and not again:
         raise UsageError("--mirror is for --rebuild")
     store = Store(release if remote else str(Path(release).absolute()))
-    report = verify_release(store, sources.all_sources(), release_code())
+    report = verify_release(store, sources.own_sources(), release_code())
     if again and mirror is None:
         _require_no_mirror(Path(release))
     problems = list(report.problems)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -137,7 +137,7 @@ def load_about(path: Path) -> About:
     try:
         return About.model_validate(table)
     except ValidationError as error:
-        raise BadInput(path, _one_line(error)) from error
+        raise BadInput(path, toml_problem(error, _keys_beside)) from error
 
 
 def about(module_file: str) -> dict[str, Any]:
@@ -154,8 +154,9 @@ def about(module_file: str) -> dict[str, Any]:
     return texts
 
 
-def _one_line(error: ValidationError) -> str:
-    """The first of the errors, with its key, and how many others there are."""
+def toml_problem(error: ValidationError, keys: Callable[[tuple[int | str, ...]], list[str]]) -> str:
+    """The first of the errors in a TOML file, with its key, and how many others there are. ``keys(loc)``: the keys of
+    the table that an unknown key is in."""
     errors = sorted(error.errors(), key=lambda e: e["type"] not in UNKNOWN_KEY)  # a misspelt key is also a missing one
     first = errors[0]
     key = ".".join(str(part) for part in first["loc"] if part != "[key]")
@@ -163,7 +164,7 @@ def _one_line(error: ValidationError) -> str:
         case "missing":
             said = f"`{key}` is missing"
         case kind if kind in UNKNOWN_KEY:
-            near = difflib.get_close_matches(key.rpartition(".")[2], _keys_beside(first["loc"]), 1)
+            near = difflib.get_close_matches(key.rpartition(".")[2], keys(first["loc"]), 1)
             said = f"there is no key `{key}`{f': is `{near[0]}` meant?' if near else ''}"
         case "value_error":
             said = f"`{key}` {first['ctx']['error']}" if key else str(first["ctx"]["error"])

@@ -49,6 +49,12 @@ class Origin:
             return FileSet(source.name, folder, self.kind, checksums)
         return FileSet(source.name, fetch(source, self.cache / "downloads" / source.name), self.kind, checksums)
 
+    def in_place(self, source: Source, folder: Path) -> FileSet:
+        """The original files of a source that says itself where they are; they are read in place, like a mirror's."""
+        if not folder.is_dir():
+            raise NoData(f"there is no folder {folder.name}, in which its declaration says that its files are")
+        return FileSet(source.name, folder, OriginKind.MIRROR, self.cache / "checksums" / f"{source.name}.json")
+
     def _miniature(self, name: str, write: Callable[[Path, int], None], module: str) -> Path:
         """The folder of a dataset's miniatures, written once for each version of their generator."""
         parent = self.cache / "miniatures" / name

@@ -13,7 +13,7 @@ from readbench_data.recordings.curation import Curation
 from readbench_data.recordings.recording import Recording
 from readbench_data.windows.labeling import LabelMap, RuleName
 
-__all__ = ["Licence", "Printed", "RemoteFile", "Source"]
+__all__ = ["Foreign", "Licence", "Printed", "RemoteFile", "Source"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class RemoteFile:
 
 
 @dataclass(frozen=True)
+class Foreign:
+    """Where a source from outside this project comes from, without any path: the name of its package or file, its
+    version ('' if it states none), and a hash of its code and declaration."""
+
+    package: str
+    version: str
+    code: str
+
+
+@dataclass(frozen=True)
 class Source:
     """The whole declaration of one dataset: ``Source(**about(__file__), labels=..., read=..., ...)``.
 
@@ -42,7 +52,7 @@ class Source:
     in a fixed order. ``options`` are the ``DatasetConfig.options`` in force. ``known_sha256``: published checksums
     by the end of a file's path (``100.dat``, ``3/WELL-1.parquet``), checked on every origin but miniatures.
     ``text_files``: patterns of files whose line ends may have been changed on the way and still count as the
-    published ones.
+    published ones. ``foreign``: None for the datasets of READ-Bench.
     """
 
     name: str
@@ -74,3 +84,4 @@ class Source:
     traps: tuple[str, ...] = ()
     own_choice: str = ""
     checksum_note: str = ""
+    foreign: Foreign | None = None

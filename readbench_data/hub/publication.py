@@ -24,6 +24,7 @@ from readbench_data.hub.retry_policy import RetryPolicy
 from readbench_data.hub.stores import open_target, target_errors
 from readbench_data.hub.view import CHANGELOG, Changes, make_view, withheld
 from readbench_data.release.card import Published
+from readbench_data.release.foreign import with_foreign
 from readbench_data.release.manifest import Manifest
 from readbench_data.release.reading import read_manifest
 from readbench_data.release.receipts import Receipt, keep_receipt, receipts
@@ -96,6 +97,9 @@ def prepared(
         open_target(request.target, request.endpoint)
     report("verifying the release")
     manifest = require_publishable(request, data)
+    sources = with_foreign(sources, manifest)
+    if unknown := sorted(set(manifest.built) - set(sources)):
+        raise ReadbenchError(f"{unknown[0]}: this version does not know it, and the manifest does not describe it")
     left_out = withheld(manifest, sources, request.with_unlicensed)
     tag = check_tag(request.tag or manifest.version)
     with quiet(bars=False):

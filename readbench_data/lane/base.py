@@ -78,11 +78,11 @@ class Lane:
 
     def version(self, stage: str) -> str:
         """Return the code version of a stage."""
-        return stage_code(self.module, stage)
+        return stage_code(self.source, self.module, stage)
 
     def versions(self) -> dict[str, str]:
         """Return the code version of every stage."""
-        return stage_codes(self.module)
+        return stage_codes(self.source, self.module)
 
 
 def require(lane: Lane, name: str, kind: type[R]) -> R:

@@ -25,6 +25,7 @@ from readbench_data.release.composition import (
     printed_row,
 )
 from readbench_data.release.croissant import croissant
+from readbench_data.release.foreign import state_foreign
 from readbench_data.release.guards import Insist, StageCodes, refuse_failed, refuse_fewer, refuse_mixed_code
 from readbench_data.release.lane_records import BenchmarkRecord, LaneState, lane_state, shared_settings
 from readbench_data.release.manifest import (
@@ -100,7 +101,9 @@ def build_release(
     staging = f"release/.building-{version}"
     final = f"release/{version}"
     target = staging if store.is_local else final
-    if not built:
+    if built:  # which packages are installed must not change a release: one from outside is in it only with data
+        lanes = {name: lane for name, lane in lanes.items() if name in built or sources[name].foreign is None}
+    else:
         by_dataset = {n: lane.reason or lane.hint for n, lane in lanes.items() if isinstance(lane, _LeftOut)}
         reasons = "; ".join(f"{n}: {reason}" for n, reason in by_dataset.items() if reason)
         raise ReadbenchError(f"no dataset has data, so there is nothing to release ({reasons or 'none was built'})")
@@ -195,7 +198,8 @@ def _describe(lane: _Built | _LeftOut, source: Source) -> DatasetEntry:
         return UnbuiltDataset(status=lane.status, reason=lane.reason, origin=None, partial=False)
     record = lane.record
     missing = record.raw.missing
-    return BuiltDataset(
+    foreign = state_foreign(source)
+    found = BuiltDataset(
         status=LaneStatus.OK,
         reason=None,
         origin=record.raw.origin,
@@ -215,8 +219,10 @@ def _describe(lane: _Built | _LeftOut, source: Source) -> DatasetEntry:
         outcomes=record.outcomes,
         reasons=record.reasons,
         code=record.code,
-        **({"last_run_failed": True} if lane.failed else {}),
     )
+    if lane.failed:
+        found = found.changed(last_run_failed=True)
+    return found if foreign is None else found.changed(foreign=foreign)
 
 
 def _listed(names: Sequence[str]) -> str:

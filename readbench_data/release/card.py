@@ -18,6 +18,7 @@ from readbench_data.release import layout
 from readbench_data.release.card_code import shown_dataset
 from readbench_data.release.card_parts import licence_note
 from readbench_data.release.composition import COLUMNS, ReleaseComposition, table_rows
+from readbench_data.release.foreign import foreign_names
 from readbench_data.release.licences import overall
 from readbench_data.release.manifest import Manifest
 from readbench_data.store.records import JsonObject
@@ -64,6 +65,7 @@ def card(
         manifest=manifest,
         front_matter=_front_matter(manifest, sources, present),
         miniatures=[n for n in present if manifest.built[n].miniature],
+        foreign=foreign_names(manifest),
         paper=PAPER,
         shown=shown_dataset(manifest, present, where.repository, where.tag),
         column_header=HEADER,

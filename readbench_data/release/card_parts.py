@@ -8,7 +8,7 @@ from typing import Any
 from readbench_data.dataset.config import BenchmarkConfig
 from readbench_data.dataset.label_docs import RULES, SHARED_MARKS
 from readbench_data.dataset.provenance import OURS, RECOVERED
-from readbench_data.dataset.source import Source
+from readbench_data.dataset.source import Foreign, Source
 from readbench_data.dataset.status import LaneStatus
 from readbench_data.pages.templating import markdown_table, render
 from readbench_data.pages.wording import sentence
@@ -97,6 +97,9 @@ def choices(sources: Mapping[str, Source], present: Sequence[str]) -> Lines:
     lines = []
     for name in present:
         source = sources[name]
+        if source.foreign is not None:
+            lines.append(f"**{name}**: not of READ-Bench, but {origin(source.foreign)}; every setting is its own.")
+            continue
         own = sorted(k for k, mark in source.marks.items() if mark == OURS)
         found = sorted(k for k, mark in source.marks.items() if mark == RECOVERED)
         listed = [f"ours: {', '.join(own)}"] if own else []
@@ -112,7 +115,7 @@ def licence_rows(sources: Mapping[str, Source], present: Sequence[str]) -> Rows:
     return [
         [
             name,
-            f"[{source.title}]({source.homepage})",
+            f"[{source.title}]({source.homepage})" if source.homepage else source.title,
             f"[{source.licence.name}]({source.licence.url})",
             may(source),
             changes(source),
@@ -139,6 +142,15 @@ def licence_note(name: str, source: Source, dataset: BuiltDataset) -> str:
         state=state(dataset),
         changes=changes(source),
     )
+
+
+def origin(foreign: Foreign) -> str:
+    """Return where a source from outside comes from, in words.
+
+    >>> origin(Foreign("pump-rig", "1.2", "0f3a"))
+    'from pump-rig 1.2 (code `0f3a`)'
+    """
+    return f"from {' '.join(filter(None, (foreign.package, foreign.version)))} (code `{foreign.code}`)"
 
 
 def may(source: Source) -> str:

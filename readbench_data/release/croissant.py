@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
+from readbench_data.release.foreign import foreign_names
 from readbench_data.release.licences import overall
 from readbench_data.release.manifest import FileEntry, Manifest
 from readbench_data.store.records import JsonObject
@@ -95,6 +96,8 @@ def croissant(manifest: Manifest, sources: Mapping[str, Source]) -> JsonObject:
     )
     if small:
         about = f"Contains generated miniatures ({', '.join(small)}), not READ-Bench data. {about}"
+    if foreign := foreign_names(manifest):
+        about = f"Contains datasets that are not of READ-Bench: {', '.join(foreign)}. {about}"
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",

@@ -44,9 +44,12 @@ def refuse_fewer(store: Store, version: str, datasets: Iterable[str], insist: In
         lost = [name for name in manifest_in(store, folder).built if name not in present]
         if lost:
             names = " ".join(f"--allow-fewer {name}" for name in lost)
+            built = manifest_in(store, folder).built
+            outside = [f"{n} is from {f.package}: name it with --source" for n in lost if (f := built[n].foreign)]
+            hint = f" ({'; '.join(outside)})" if outside else ""
             raise ReleaseRefused(
                 f"release {version} would lose {counted(len(lost), 'dataset')} that {title} has: {', '.join(lost)}: "
-                f"build them with the same settings, choose another --version, or allow it with {names}"
+                f"build them with the same settings{hint}, choose another --version, or allow it with {names}"
             )
 
 

@@ -38,6 +38,39 @@ class SourceFile(Record):
     bytes: int
 
 
+class ForeignLicence(Record):
+    """The licence of a dataset from outside; fields as in ``dataset.about.Licence``."""
+
+    name: str
+    url: str
+    redistributable: bool
+    note: str = ""
+
+
+class ForeignDataset(Record):
+    """A dataset from outside READ-Bench: the package or file of its source, the version and a hash of its code, and
+    the texts and labels of its declaration, with the names that they have in ``dataset.source.Source``. ``missing``,
+    ``classes``, ``open_vocabulary``: of its curation and label map. It holds no path."""
+
+    package: str
+    version: str
+    code: str
+    title: str
+    domain: str
+    description: str
+    homepage: str
+    citation: str
+    licence: ForeignLicence
+    evidence: str
+    unit: str
+    row_unit: str
+    own_choice: str
+    marks: dict[str, str]
+    missing: str
+    classes: dict[str, str]
+    open_vocabulary: bool
+
+
 class UnbuiltDataset(Record):
     """A dataset without data in this release, and the reason."""
 
@@ -50,7 +83,8 @@ class UnbuiltDataset(Record):
 class BuiltDataset(Record):
     """A dataset with data. ``missing``: files of the complete source that were not found; ``checksums_verified``:
     number of original files that were compared with a published checksum; ``code``: the code version of each stage of
-    its lane; ``last_run_failed``: the data are those of the run before; other fields as in ``BenchmarkRecord``."""
+    its lane; ``last_run_failed``: the data are those of the run before; ``foreign``: it comes from outside READ-Bench;
+    other fields as in ``BenchmarkRecord``."""
 
     status: LaneStatus
     origin: OriginKind
@@ -72,6 +106,7 @@ class BuiltDataset(Record):
     reasons: dict[str, int] = Field(default_factory=dict)
     code: dict[str, str] = Field(default_factory=dict)
     last_run_failed: bool = False
+    foreign: ForeignDataset | None = None
 
     @property
     def miniature(self) -> bool:

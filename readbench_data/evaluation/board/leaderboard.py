@@ -55,6 +55,8 @@ class Leaderboard:
     result: EvaluationResult
     otherwise: EvaluationResult | None = None
     """Rows of datasets whose channels can be aligned another way, aligned that way."""
+    foreign: frozenset[str] = frozenset()
+    """Datasets from outside READ-Bench: they are in no mean over its datasets and have a mean of their own."""
 
     def alignment_effects(self, metric: str = "ndcg", k: int = 10) -> pl.DataFrame:
         """What depends on how channels are aligned: one row per (method, dataset, rho) with ``stated`` and ``other``
@@ -121,12 +123,38 @@ class Leaderboard:
         """One row per method: means over datasets at each level, always over the same datasets; what is incomplete is
         last and states what it lacks. The columns are those of
         :func:`~readbench_data.evaluation.board.means.macro_table`."""
-        return macro_table(self.cells(metric, k))
+        return macro_table(self._counted(metric, k))
+
+    def foreign_macro(self) -> pl.DataFrame | None:
+        """The same over datasets from outside READ-Bench; None where :meth:`macro` is about them or there is none."""
+        cells = self.cells()
+        outside = cells.filter(pl.col("dataset").is_in(list(self.foreign)))
+        return None if outside.is_empty() or self._only_foreign else macro_table(outside)
+
+    @property
+    def _only_foreign(self) -> bool:
+        """Whether no dataset of READ-Bench has data here; the means are then over those from outside."""
+        return set(self.with_data) <= self.foreign
+
+    def _counted(self, metric: str, k: int) -> pl.DataFrame:
+        """:meth:`cells` of the datasets over which means are taken and methods are compared."""
+        cells = self.cells(metric, k)
+        return cells if self._only_foreign else cells.filter(~pl.col("dataset").is_in(list(self.foreign)))
+
+    @property
+    def scope(self) -> str:
+        """A sentence about datasets from outside READ-Bench; empty without any."""
+        names = ", ".join(name for name in self.with_data if name in self.foreign)
+        if not names:
+            return ""
+        if self._only_foreign:
+            return f"Not READ-Bench: {names} come from outside it." if "," in names else f"Not READ-Bench: {names}."
+        return f"Means and comparisons are over datasets of READ-Bench; {names} from outside it: means of their own."
 
     @property
     def compared(self) -> tuple[str, ...]:
         """The datasets over which means are taken."""
-        return tuple(compared(self.cells()))
+        return tuple(compared(self._counted(*PRIMARY)))
 
     @property
     def data_hash(self) -> str:
@@ -164,6 +192,7 @@ class Leaderboard:
             said = [f"no data: {reason}"] if no_data else [str(origin)]
             said += ["partial data"] if partial and not no_data else []
             said += ["no Normal windows: same corpus at all levels"] if same else []
+            said += ["from outside READ-Bench"] if name in self.foreign else []
             said += [f"data hash {hashes[name][:HASH_SHOWN]}"] if name in hashes else []
             marks[str(name)] = ", ".join(said)
         return marks
@@ -208,7 +237,7 @@ class Leaderboard:
         chance would make the test reject and widen the critical difference for all others."""
         from readbench_data.evaluation.statistics.comparison import compare  # scipy.stats takes a second to import
 
-        cells = self.cells(metric, k)
+        cells = self._counted(metric, k)
         known, datasets = covered(cells), compared(cells)
         cells = cells.filter((pl.col("rho") == rho) & (pl.col("family") != BASELINES))
         values: dict[str, dict[str, float | None]] = {}
@@ -242,7 +271,7 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
     found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.has_data}
     others = {name: other for name, other in found.items() if other is not None}
     otherwise = gather(opened, store, list(others), alignments=others) if others else None
-    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, store), otherwise)
+    return Leaderboard(opened.version, tuple(opened.datasets), gather(opened, store), otherwise, opened.foreign)
 
 
 def shown_code(row: Row) -> str:

@@ -23,8 +23,14 @@ def to_text(board: Leaderboard) -> str:
         return "\n".join([first, *_left_out(board)]) + "\n"
     lines = [f"*** {board.banner} ***", ""] if board.banner else []
     lines += [f"release {board.version}, data hash {board.data_hash}: NDCG@10, mean over queries, then over datasets;"]
-    lines += [f"sd: across datasets. {board.configuration}", ""]
+    lines += [f"sd: across datasets. {board.configuration}"]
+    lines += [*textwrap.wrap(board.scope, WIDTH), ""]
     lines += _macro(board, macro)
+    if (outside := board.foreign_macro()) is not None:
+        lines += ["", "datasets from outside READ-Bench: NDCG@10, mean over them"]
+        head = ["method", *(f"{v} %" for v in LEVELS), "datasets"]
+        found = outside.iter_rows(named=True)
+        lines += _table(head, [[r["method"], *(_number(r[f"rho{v}"]) for v in LEVELS), str(r["n"])] for r in found])
     cells = {(m, d, r): v for m, d, r, v in board.cells().select("method", "dataset", "rho", "value").iter_rows()}
     for rho in LEVELS:
         lines += ["", f"NDCG@10 per dataset at {rho} % Normal"]
@@ -102,7 +108,7 @@ def to_markdown(board: Leaderboard) -> str:
     head = ["method", "supervision", *means, "datasets", "code", *(f"{v} %*" for v in LEVELS)]
     lines = [f"**{board.banner}**", ""] if board.banner else []
     lines += [f"NDCG@10 on release {board.version} (data hash {board.data_hash}): the mean over queries, then over"]
-    lines += [f"datasets; sd: across datasets. {board.configuration}", ""]
+    lines += [" ".join(filter(None, [f"datasets; sd: across datasets. {board.configuration}", board.scope])), ""]
     lines += ["| " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) - 2)]
     for row in macro.iter_rows(named=True):
         numbers = [_number(row[f"{of}{v}"]) for v in LEVELS for of in ("rho", "sd")]

@@ -47,7 +47,7 @@ def repository_board(repository: Path, release: Path) -> tuple[Leaderboard, list
         notes += [f"{path}: {name} is left out: its data are not those of release {opened.version}" for name in other]
         rows += _rows(found, opened, set(found.datasets) - set(other))
     result = EvaluationResult(pl.DataFrame(rows, schema=ROW_SCHEMA), pl.DataFrame())
-    return Leaderboard(opened.version, tuple(opened.datasets), result), notes
+    return Leaderboard(opened.version, tuple(opened.datasets), result, foreign=opened.foreign), notes
 
 
 def _disagreement(found: ResultsFile, folder: Path) -> str | None:

@@ -33,7 +33,7 @@ class DatasetInfo:
     """What the manifest states about one dataset.
 
     ``status``: ok, no_data, failed or not_selected. ``alignment``: how its channels are compared; ``name`` where the
-    manifest does not state it (older releases and those of others).
+    manifest does not state it (older releases and those of others). ``foreign``: it comes from outside READ-Bench.
     """
 
     name: str
@@ -44,6 +44,7 @@ class DatasetInfo:
     data_hash: str
     files: tuple[str, ...]
     alignment: str = NAME
+    foreign: bool = False
 
     @property
     def has_data(self) -> bool:
@@ -82,6 +83,7 @@ class _Described(Record):
     origin: OriginKind | None = None
     partial: bool = False
     settings: Mapping[str, Any] = Field(default_factory=dict)
+    foreign: Mapping[str, Any] | None = None
 
 
 class _Stated(Record):
@@ -125,6 +127,11 @@ class Release:
         """Every dataset of the manifest by name, in its order."""
         return {name: self._info(name, row) for name, row in self._manifest.datasets.items()}
 
+    @property
+    def foreign(self) -> frozenset[str]:
+        """The datasets from outside READ-Bench."""
+        return frozenset(name for name, info in self.datasets.items() if info.foreign)
+
     def _info(self, name: str, row: _Described) -> DatasetInfo:
         wanted = ("queries.parquet", *CORPUS_FILES.values())
         listed = self._manifest.files
@@ -144,6 +151,7 @@ class Release:
             data_hash=digest.hexdigest(),
             files=tuple(files),
             alignment=self._alignment(name, row),
+            foreign=row.foreign is not None,
         )
 
     def _alignment(self, name: str, row: _Described) -> str:

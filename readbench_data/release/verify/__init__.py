@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from readbench_data.dataset.source import Source
 from readbench_data.release import layout
+from readbench_data.release.foreign import with_foreign
 from readbench_data.release.manifest import BuiltDataset
 from readbench_data.release.parquet import AUDIT_SCHEMA
 from readbench_data.release.reading import manifest_in
@@ -39,7 +40,8 @@ def verify_release(release: Store, sources: Mapping[str, Source] | None = None, 
     """
     manifest = manifest_in(release)
     check = Check(release, manifest)
-    declared = sources if code is not None and code == manifest.code_version else None
+    same_code = sources is not None and code is not None and code == manifest.code_version
+    declared = with_foreign(sources, manifest) if sources is not None and same_code else None
     check_listing(check)
     check_settings(check)
     for name, dataset in manifest.built.items():

@@ -127,6 +127,17 @@ def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value:+.3f}"
 
 
+def foreign_table(board: Leaderboard) -> Row | None:
+    """The means over datasets from outside READ-Bench, next to those of READ-Bench: their ``names``, ``header`` and
+    ``rows``; None if there are none."""
+    means = board.foreign_macro()
+    if means is None:
+        return None
+    rows = [_named(row, [number(row[f"rho{v}"]) for v in LEVELS]) for row in means.iter_rows(named=True)]
+    names = ", ".join(name for name in board.with_data if name in board.foreign)
+    return {"names": names, "header": [f"{v} %" for v in LEVELS], "rows": rows}
+
+
 def metrics_table(board: Leaderboard, macro: list[Row]) -> tuple[list[str], list[Row]]:
     """Header and rows of other metrics at 0 %, macro over datasets."""
     values = {key: dict(board.macro(*key).select("method", "rho0").iter_rows()) for key in OTHERS}

@@ -1,0 +1,1 @@
+"""Tests of sources from outside READ-Bench."""
