@@ -30,14 +30,14 @@ def own_sources() -> dict[str, Source]:
     return {s.name: s for s in sorted(found, key=lambda s: (s.row, s.name))}
 
 
-def outside() -> dict[str, Outside]:
+def from_outside() -> dict[str, Outside]:
     """Return the sources from outside by name: those of installed packages, and those that were named."""
     return outside_sources(own_sources())
 
 
 def all_sources() -> dict[str, Source]:
     """Return every source by name: those of READ-Bench, then those from outside, whose code is imported."""
-    return {**own_sources(), **{name: one.source for name, one in outside().items()}}
+    return {**own_sources(), **{name: one.source for name, one in from_outside().items()}}
 
 
 def get(name: str) -> Source:
@@ -57,7 +57,7 @@ def miniature(name: str) -> MiniatureWriter:
     a function ``write_miniature(folder, seed)``; otherwise ``NoData`` is raised.
     """
     if name not in own_sources():
-        writer = outside()[name].miniature
+        writer = from_outside()[name].miniature
         if writer is None:
             raise NoData("it has no miniature: give the folder of its files with --mirror DIR")
         return writer
@@ -71,12 +71,13 @@ def miniature(name: str) -> MiniatureWriter:
 
 def folder(name: str) -> Path | None:
     """Return the folder in which a source from outside says that its files are; None if it says nothing."""
-    return None if name in own_sources() else outside()[name].folder
+    found = None if name in own_sources() else from_outside().get(name)
+    return None if found is None else found.folder
 
 
 def module_names(name: str) -> tuple[str, str]:
     """Return the names of a source's module and of its miniature's module, for code versions."""
     if name not in own_sources():
-        module = outside()[name].module
+        module = from_outside()[name].module
         return module, module
     return f"{__name__}.{name}", f"{__name__}.miniatures.{name}"

@@ -67,11 +67,13 @@ def verify(release: str, again: bool, mirror: str | None, named: list[str]) -> N
 
 
 def _require_no_mirror(release: Path) -> None:
+    import sources
     from readbench_data.dataset.files import OriginKind
     from readbench_data.release.reading import read_manifest
 
     for name, dataset in read_manifest(release).built.items():
-        if dataset.origin == OriginKind.MIRROR:
+        in_place = dataset.foreign is not None and sources.folder(name) is not None
+        if dataset.origin == OriginKind.MIRROR and not in_place:
             raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
 
 
@@ -140,5 +142,10 @@ def _lane(
 
     source = sources.get(name)
     module, miniature = sources.module_names(name)
-    files = Origin(origin, cache, mirror).files(source, lambda: (sources.miniature(name), miniature))
+    place, folder = Origin(origin, cache, mirror), None if mirror else sources.folder(name)
+    files = (
+        place.in_place(source, folder)
+        if folder is not None
+        else place.files(source, lambda: (sources.miniature(name), miniature))
+    )
     return Lane(source, module, store, files, config, pool=pool)

@@ -24,6 +24,9 @@ from sources.outside.tables.times import shown, times
 INDEX = re.compile(r"^(Unnamed: \d+|__index_level_\d+__)?$")
 """Names that an index column has when it was written by accident; it is never a channel."""
 
+COMMA = re.compile(r"^\s*-?\d+,\d+\s*$")
+"""A number with a decimal comma."""
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -83,9 +86,12 @@ def read_frame(path: Path, separator: str = ",", encoding: str = "utf-8") -> Fra
         cells = pl.read_csv(io.StringIO(text), separator=separator, has_header=False, skip_rows=1, infer_schema=False)
     except (pl.exceptions.PolarsError, ValueError) as error:
         raise BadInput(path, _ragged(text, separator, len(names)) or f"is damaged ({_first_line(error)})") from error
+    if cells.width != len(names) or cells[cells.columns[-1]].null_count():  # a short row ends in empty cells
+        ragged = _ragged(text, separator, len(names))
+        if ragged is not None:
+            raise BadInput(path, f"{ragged}; its header has {len(names)}")
     if cells.width != len(names):
-        said = _ragged(text, separator, len(names)) or f"has {cells.width} columns of values"
-        raise BadInput(path, f"{said}; its header has {len(names)}")
+        raise BadInput(path, f"has {cells.width} columns of values; its header has {len(names)}")
     cells.columns = [str(i) for i in range(len(names))]
     kept = [i for i, name in enumerate(names) if not INDEX.match(name)]
     return Frame(path, cells.select(pl.col(str(i)).alias(names[i]) for i in kept), 2)
@@ -140,7 +146,10 @@ def _has_number(frame: Frame, name: str, files: Files) -> bool:
     column = frame.cells[name]
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         return True
-    return column.dtype == pl.String and _numbers(column, files).is_not_null().any()
+    if column.dtype != pl.String:
+        return False
+    with_comma = column.str.contains(COMMA.pattern)  # refused when it is read, not left out
+    return _numbers(column, files).is_not_null().any() or bool(with_comma.any())
 
 
 def _numbers(column: pl.Series, files: Files) -> pl.Series:
@@ -167,7 +176,7 @@ def values(frame: Frame, channels: Sequence[str], files: Files) -> np.ndarray:
             if odd.any():
                 row = int(odd.arg_max() or 0)
                 said = "is not a number: add it to files.missing_words, or the column to files.ignore"
-                if files.decimal == "." and re.fullmatch(r"\s*-?\d+,\d+\s*", str(column[row])):
+                if files.decimal == "." and COMMA.match(str(column[row])):
                     said = 'is not a number: set files.decimal = ","'
                 raise BadInput(frame.path, f"column {name!r}: {shown(column[row])} {said}", frame.where(row))
         elif column.dtype.is_numeric() or column.dtype == pl.Boolean:
