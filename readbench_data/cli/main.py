@@ -15,6 +15,7 @@ import click
 
 COMMANDS = {
     "sources": "sources",
+    "source": "source",
     "settings": "settings",
     "build": "build",
     "audit": "audit",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -100,14 +99,3 @@ def steps(incident: Incident, when: np.ndarray | None, rows: np.ndarray, include
     first, last = np.array([incident.start]), np.array([incident.stop])
     start = np.searchsorted(positions, first, side="left")
     return int(start[0]), int(np.searchsorted(positions, last, side="right" if included else "left")[0])
-
-
-def overlapping(placed: Mapping[str, list[tuple[int, int, Incident]]]) -> list[str]:
-    """One line for each incident that begins before an earlier one of the same recording has ended."""
-    lines = []
-    for intervals in placed.values():
-        ordered = sorted(intervals, key=lambda one: (one[0], one[1], one[2].where))
-        for before, after in zip(ordered, ordered[1:], strict=False):
-            if after[0] < before[1]:
-                lines.append(f"{after[2].where}: overlaps {before[2].where}; the later one has the rows they share")
-    return lines

@@ -72,8 +72,8 @@ class TableReader:
                 raise BadInput(frame.path, "has no column of numbers: is files.separator or files.decimal wrong?")
             if channels is not None and own != channels:
                 odd = sorted({*own} ^ {*channels}) or list(own)
-                said = f"its channels are not those of the first file ({', '.join(odd[:4])}): set files.channels"
-                raise BadInput(frame.path, said, "line 1")
+                said = f"its channels are not those of the first file ({', '.join(odd[:4])})"
+                raise BadInput(frame.path, f"{said}: set files.channels or files.ignore", "line 1")
             channels = own
             data = values(frame, channels, self.declared.files)
             for series in self.series(frame, name):
@@ -231,7 +231,9 @@ class TableReader:
             return Evidence.native(self._one_code(series) if labels.column else str(shown), steps)
         if not labels.column or labels.column not in series.frame.cells.columns:
             if labels.column and (shown is None or self._class(shown) != NORMAL):
-                series.frame.require(labels.column, "which labels.column names; only files of Normal may lack it")
+                series.frame.require(
+                    labels.column, "which labels.column names (a file may lack it if its own code is in labels.normal)"
+                )
             return Evidence.dense(np.zeros(steps, np.int64), {0: str(shown)})
         return self._dense(series, shown)
 
