@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readbench_data.selection import split
 from readbench_data.selection.split import join_units, keyed, split_units
 from readbench_data.windows.outcomes import Side
 
@@ -125,3 +128,61 @@ def test_keyed_order_is_seeded_and_the_same_in_every_process() -> None:
 def test_all_or_nothing(fraction: float) -> None:
     side = split_units({f"u{i}": {"a": 1} for i in range(4)}, fraction, 0)
     assert Counter(side.values())[QUERY] == (3 if fraction else 0), "a class never leaves the corpus empty"
+
+
+def distance(counts: dict[str, dict[str, int]], queried: set[str], fraction: float) -> tuple[float, int]:
+    """The distance from the targets, and the number of classes that could have a query and have none."""
+    cost, without = 0.0, 0
+    for name in {c for own in counts.values() for c in own}:
+        units = [u for u in counts if counts[u].get(name, 0)]
+        total = sum(counts[u][name] for u in units)
+        chosen = sum(counts[u][name] for u in units if u in queried)
+        target = total - round((1 - fraction) * total)
+        cost += ((chosen - target) / total) ** 2
+        without += bool(target) and len(units) > 1 and not chosen
+    return round(cost, 9), without
+
+
+def best(counts: dict[str, dict[str, int]], fraction: float) -> tuple[float, int]:
+    """Brute force over all splits that keep a unit of every class in the corpus."""
+    names = {c for own in counts.values() for c in own}
+    found = []
+    for bits in itertools.product((False, True), repeat=len(counts)):
+        queried = {u for u, on in zip(counts, bits, strict=True) if on}
+        if all(any(u not in queried for u in counts if counts[u].get(c, 0)) for c in names):
+            found.append(distance(counts, queried, fraction))
+    return min(found)
+
+
+def random_case(draw: random.Random, low: int, high: int) -> dict[str, dict[str, int]]:
+    size = draw.randint(low, high)
+    return {f"u{i}": {c: draw.randint(1, 9) for c in draw.sample("abcd", draw.randint(1, 2))} for i in range(size)}
+
+
+def reached(units: dict[str, dict[str, int]]) -> tuple[float, int]:
+    return distance(units, {u for u, s in split_units(units, 0.3, seed=42).items() if s == QUERY}, 0.3)
+
+
+def test_small_splits_are_the_best_there_is() -> None:
+    """400 random cases of up to nine units and four classes, against all their splits by brute force."""
+    draw = random.Random(7)
+    for _ in range(400):
+        units = random_case(draw, 3, 9)
+        assert reached(units) == best(units, 0.3), units
+
+
+def test_splits_of_more_units_are_close_to_the_best_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search that larger sources get, on cases that brute force can still solve: never far off."""
+    monkeypatch.setattr(split, "MOST_FOR_ALL", 0)
+    draw = random.Random(11)
+    pairs = [(reached(units), best(units, 0.3)) for units in (random_case(draw, 7, 10) for _ in range(60))]
+    excess = [found[0] - optimum[0] for found, optimum in pairs]
+    assert sum(e > 1e-9 for e in excess) <= 35
+    assert max(excess) < 0.1
+    assert sum(found[1] > optimum[1] for found, optimum in pairs) == 0
+
+
+def test_of_two_splits_as_close_the_one_with_more_queried_classes_is_used() -> None:
+    """Two units of four windows, target two: none or one on the query side are equally far off."""
+    side = split_units({"one": {"a": 4}, "two": {"a": 4}}, 0.3, seed=42)
+    assert sorted(side.values()) == [CORPUS, QUERY]
