@@ -89,7 +89,7 @@ class Finished:
             return state if lane_state(self.workspace.store, name) == state else None
 
     def _lane_mark(self, name: str, state: LaneState) -> JsonObject:
-        shown = code_version("assets.lane_runs"), [expectations.version(stage) for stage in SUITES]
+        shown = code_version(f"{__package__}.lane_runs"), [expectations.version(stage) for stage in SUITES]
         return {
             "key": digest([state.to_json(), *shown]),
             "files": stamps(self.workspace.store, f"lanes/{name}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -11,19 +12,24 @@ from pathlib import Path
 import dagster as dg
 from filelock import FileLock
 
+from assets.home import TEMPLATE, lacking_settings
 from assets.workspace import readbench_home
-
-TEMPLATE = Path(__file__).resolve().parent.parent / "dagster.yaml"
 
 
 def prepare_home(data: str) -> Path:
-    """Create READBENCH_HOME with this project's ``dagster.yaml``, set the environment to it, and return it."""
+    """Create READBENCH_HOME with this project's ``dagster.yaml``, set the environment to it, and return it.
+
+    A ``dagster.yaml`` that is there already belongs to the user and is never changed; one line on stderr says if it
+    lacks a setting of this project.
+    """
     home = readbench_home(data)
     home.mkdir(parents=True, exist_ok=True)
-    wanted = TEMPLATE.read_bytes() if TEMPLATE.is_file() else b"telemetry:\n  enabled: false\n"
     settings = home / "dagster.yaml"
-    if not settings.is_file() or settings.read_bytes() != wanted:
-        settings.write_bytes(wanted)
+    if not settings.is_file():
+        settings.write_bytes(TEMPLATE.read_bytes())
+    elif lacking := lacking_settings(home):
+        names = ", ".join(lacking)
+        print(f"readbench: {settings} lacks {names}: `readbench doctor` prints what to add", file=sys.stderr)
     os.environ["READBENCH_HOME"] = os.environ["DAGSTER_HOME"] = str(home)
     os.environ.setdefault("DAGSTER_DISABLE_TELEMETRY", "1")
     return home

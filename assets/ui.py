@@ -1,4 +1,4 @@
-"""The Dagster UI on the instance that ``readbench build`` fills: ``python -m assets.ui --port N``.
+"""The Dagster UI on the instance that ``readbench build`` fills: ``readbench ui``, ``make ui``.
 
 Belongs here: starting it. Does not: what it shows.
 """
@@ -11,11 +11,13 @@ import socket
 import sys
 from pathlib import Path
 
-from assets.instance import TEMPLATE, prepare_home
+from assets.instance import prepare_home
 from assets.workspace import DEFAULT_DATA
 
 HOST = "127.0.0.1"
-WORKSPACE = TEMPLATE.with_name("workspace.yaml")
+DEFINITIONS = f"{__package__}.definitions"
+WORKSPACE = Path(__file__).resolve().parents[1] / "workspace.yaml"
+"""In the repository; a wheel has none, and its definitions are named as a module."""
 
 
 def is_free(port: int) -> bool:
@@ -31,8 +33,10 @@ def is_free(port: int) -> bool:
 
 def command(port: int) -> list[str]:
     """Return the command that starts the UI and the daemon that executes the runs launched in it."""
-    dagster = str(Path(sys.executable).with_name("dagster"))
-    return [dagster, "dev", "-h", HOST, "-p", str(port), "-w", str(WORKSPACE), "--log-level", "warning"]
+    script = Path(sys.executable).with_name("dagster")
+    dagster = [str(script)] if script.is_file() else [sys.executable, "-m", "dagster"]
+    where = ["-w", str(WORKSPACE)] if WORKSPACE.is_file() else ["-m", DEFINITIONS]
+    return [*dagster, "dev", "-h", HOST, "-p", str(port), *where, "--log-level", "warning"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -47,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--port {given.port}: must be a number from 1 to 65535")
     if not is_free(given.port):
         where = f"http://{HOST}:{given.port}"
-        print(f"port {given.port} is in use, perhaps by a UI at {where}; to use another port: make ui PORT=3001")
+        print(f"port {given.port} is in use, perhaps by a UI at {where}; to use another port: readbench ui --port 3001")
         return 1
     data = given.data if "://" in given.data else str(Path(given.data).absolute())
     os.environ["READBENCH_DATA"] = data

@@ -35,7 +35,7 @@ def suite(stage: str) -> JsonObject:
 
 def version(stage: str) -> str:
     """Return twelve hex digits that change with the suite of a stage or with the code that applies it."""
-    text = (FOLDER / f"{stage}.json").read_bytes() + code_version("expectations", "expectations.projections").encode()
+    text = (FOLDER / f"{stage}.json").read_bytes() + code_version(__name__, f"{__name__}.projections").encode()
     return hashlib.sha256(text).hexdigest()[:12]
 
 

@@ -47,13 +47,13 @@ def index_page(found: Mapping[str, Sequence[SuiteResult]]) -> str:
         page = f"{subject}.html"
         cells = {r.stage: _link(f"{page}#{r.stage}", _marked(r.verdict(), _worst(r))) for r in results}
         rows.append([_link(page, subject), *(cells.get(stage, "") for stage in stages)])
-    return render_page("expectations/docs_pages_index.html.j2", rows=rows, stages=stages)
+    return render_page(f"{__package__}/docs_pages_index.html.j2", rows=rows, stages=stages)
 
 
 def subject_page(subject: str, results: Sequence[SuiteResult]) -> str:
     """Every check of a subject, suite by suite: what failed first."""
     return render_page(
-        "expectations/docs_pages_subject.html.j2",
+        f"{__package__}/docs_pages_subject.html.j2",
         subject=subject,
         sections={r.stage: r.stage for r in results},
         results=[(r, _checks(r)) for r in results],

@@ -226,7 +226,7 @@ def _summary(workspace: PlainWorkspace, data: str, changes: str | None) -> None:
         click.echo("\n" + "\n".join(partial))
     click.echo("\n" + store.read_bytes(f"leaderboard/{version}.txt").decode().rstrip())
     where = f"READBENCH_DATA={data} " if data != "data" else ""
-    click.echo(f"\nLineage, checks and histograms: {where}make ui   (then open http://127.0.0.1:{_port()})")
+    click.echo(f"\nLineage, checks and histograms: {where}readbench ui   (then open http://127.0.0.1:{_port()})")
     click.echo("Why a window has its label:     readbench audit ENTRY_ID")
 
 

@@ -50,7 +50,7 @@ def _machine() -> list[tuple[str, bool | None, str]]:
         try:
             rows.append((package, True, version(package.replace("_", "-"))))
         except PackageNotFoundError:
-            rows.append((package, False, "not installed: run make build"))
+            rows.append((package, False, "not installed: install readbench-data again"))
     return rows
 
 
@@ -76,9 +76,23 @@ def _root(data: str) -> list[tuple[str, bool | None, str]]:
     else:
         rows.append(("data root", True, data))
     rows.append(("dagster home", True, str(readbench_home(data))))
+    rows += _settings(readbench_home(data))
     built = releases(store)
     rows.append(("releases", True if built else None, ", ".join(built) or "none yet: run readbench build"))
     return rows
+
+
+def _settings(home: Path) -> list[tuple[str, bool | None, str]]:
+    """Return what to add to the user's own dagster.yaml, if it lacks settings of this project."""
+    import yaml
+
+    from assets.home import lacking_settings
+
+    lacking = lacking_settings(home)
+    if not lacking:
+        return []
+    text = yaml.safe_dump(lacking, sort_keys=False).rstrip().splitlines()
+    return [("dagster.yaml", None, f"add to {home / 'dagster.yaml'}:"), *(("", None, f"  {line}") for line in text)]
 
 
 def _extras() -> list[tuple[str, bool | None, str]]:

@@ -29,6 +29,7 @@ COMMANDS = {
     "submission": "submission",
     "leaderboard": "evaluate",
     "sweep": "sweep",
+    "ui": "ui",
     "doctor": "doctor",
 }
 

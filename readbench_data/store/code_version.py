@@ -10,11 +10,17 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import re
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-PACKAGES = ("readbench_data", "sources", "expectations", "assets")
+ROOMS = ("sources", "expectations", "assets")
+"""Packages at the top level of the repository, and below ``readbench_data`` where it is installed from a wheel."""
+
+PACKAGES = ("readbench_data", *ROOMS)
+_MOVED = re.compile(rb"from readbench_data import (?=(?:sources|expectations|assets)\b)")
+_BELOW = re.compile(rb"\breadbench_data\.(?=(?:sources|expectations|assets)\b)")
 
 
 @cache
@@ -78,19 +84,32 @@ def _templates(file: Path) -> list[Path]:
 def code_version(*modules: str) -> str:
     """Return twelve hex digits that change when any file in the closure of ``modules`` changes."""
     digest = hashlib.sha256()
-    for module in sorted(closure(modules)):
+    for module in sorted(closure(modules), key=_name):
         file = _file(module)
         for used in _with_data(file) if file else ():
-            digest.update(f"{module} {used.name}\n".encode() + used.read_bytes() + b"\n")
+            digest.update(f"{_name(module)} {used.name}\n".encode() + _bytes(used) + b"\n")
     return digest.hexdigest()[:12]
+
+
+def _name(module: str) -> str:
+    """The name of a module in the repository, also where it is installed from a wheel."""
+    return _BELOW.sub(b"", module.encode()).decode()
+
+
+def _bytes(path: Path) -> bytes:
+    """The content of a file in the repository, also where it is installed from a wheel, with rewritten imports."""
+    content = path.read_bytes()
+    return content if path.suffix != ".py" else _BELOW.sub(b"", _MOVED.sub(b"import ", content))
 
 
 def repository_version() -> str:
     """Return twelve hex digits that change when any file of this repository's packages changes."""
     digest = hashlib.sha256()
+    home = Path(__file__).parents[1]
     for package in PACKAGES:
-        file = _file(package)
-        root = file.parent if file else Path(package)
-        for path in sorted(p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts):
-            digest.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode() + path.read_bytes() + b"\n")
+        below = home / package
+        root = home if package == home.name else below if below.is_dir() else home.parent / package
+        paths = (p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+        for path in sorted(p for p in paths if root != home or p.relative_to(root).parts[0] not in ROOMS):
+            digest.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode() + _bytes(path) + b"\n")
     return digest.hexdigest()[:12]

@@ -28,7 +28,7 @@ VARIABLE = "READBENCH_SOURCES"
 ROW = 1000
 """The place of every source from outside in a table: after those of READ-Bench, then by name."""
 
-TABLE_MODULE = "sources.outside.tables"
+TABLE_MODULE = f"{__name__}.tables"
 MiniatureWriter = Callable[[Path, int], None]
 
 

@@ -65,3 +65,23 @@ def test_an_invalid_port_is_wrong_usage(started: list[list[str]]) -> None:
         ui.main(["--port", "70000"])
     assert stopped.value.code == 2
     assert not started
+
+
+def test_a_dagster_yaml_of_the_user_is_never_changed(
+    started: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "data-dagster"
+    home.mkdir()
+    own = "# mine\ntelemetry:\n  enabled: false\nconcurrency:\n  runs:\n    max_concurrent_runs: 8\n"
+    (home / "dagster.yaml").write_text(own)
+    ui.main(["--port", str(_free_port())])
+    assert (home / "dagster.yaml").read_text() == own
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1
+    assert "lacks nux, storage, local_artifact_storage, compute_logs, run_monitoring: `readbench doctor`" in said
+
+
+def test_the_file_of_this_project_lacks_nothing(started: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        ui.main(["--port", str(_free_port())])
+    assert capsys.readouterr().err == ""

@@ -74,7 +74,7 @@ def test_a_build_shows_its_folder_composition_scores_and_next_steps(lite: Built)
     assert "built from miniatures: not READ-Bench results" in text
     for method in ("Random", "Majority", "ED"):
         assert re.search(rf"^{method} .*\d\.\d\d\d", text, re.MULTILINE)
-    assert "make ui" in text
+    assert "readbench ui" in text
     assert "readbench audit ENTRY_ID" in text
     assert lite.stderr == "", "a build without problems prints no warnings"
 

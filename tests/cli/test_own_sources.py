@@ -151,3 +151,12 @@ def test_a_rebuild_is_byte_for_byte_equal(mixed: Path, plant: Path, tmp_path: Pa
     before = {path: path.stat().st_mtime_ns for path in data.rglob("*")}
     assert readbench("build", "--source", plant / "source.toml", "--data", data, "--version", "1.0").code == 0
     assert {path: path.stat().st_mtime_ns for path in data.rglob("*")} == before, "nothing to do changes no file"
+
+
+def test_doctor_prints_what_a_dagster_yaml_of_the_user_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("READBENCH_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    shown = readbench("doctor", "--data", tmp_path / "data").out
+    assert f"add to {tmp_path / 'home' / 'dagster.yaml'}:" in shown
+    assert "max_concurrent_runs: 2" in shown

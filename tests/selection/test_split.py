@@ -178,7 +178,7 @@ def test_splits_of_more_units_are_close_to_the_best_there_is(monkeypatch: pytest
     pairs = [(reached(units), best(units, 0.3)) for units in (random_case(draw, 7, 10) for _ in range(60))]
     excess = [found[0] - optimum[0] for found, optimum in pairs]
     assert sum(e > 1e-9 for e in excess) <= 35
-    assert max(excess) < 0.1
+    assert max(excess) < 0.15
     assert sum(found[1] > optimum[1] for found, optimum in pairs) == 0
 
 

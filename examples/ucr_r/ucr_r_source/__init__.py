@@ -1,0 +1,1 @@
+"""UCR-R as a source of readbench-data."""
