@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import data_option, dataset_option, open_store, print_table, source_option
+from readbench_data.cli.common import data_option, dataset_option, load_named, open_store, print_table, source_option
 from readbench_data.cli.shown import shown, up_to_date
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
@@ -70,7 +70,7 @@ Run the same command again to resume, also after a crash: it builds only what is
 def build(
     profile: str | None,
     datasets: tuple[str, ...],
-    named: list[str],
+    given: tuple[str, ...],
     mirror: str | None,
     origin: str | None,
     data: str,
@@ -88,6 +88,7 @@ def build(
     jobs: int | None,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
+    named = load_named(given)
     import sources
     from assets.finished import Finished
     from assets.workspace import PlainWorkspace

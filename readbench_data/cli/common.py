@@ -43,9 +43,9 @@ def dataset_option(function: F) -> F:
     )(function)
 
 
-def _named(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> list[str]:
+def load_named(given: tuple[str, ...]) -> list[str]:
     """Load the sources that ``--source`` names and return the names of their datasets."""
-    if not given or ctx.resilient_parsing:
+    if not given:
         return []
     from sources.outside import name_sources
 
@@ -53,14 +53,12 @@ def _named(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) 
 
 
 def source_option(function: F) -> F:
-    """Add ``--source``, which can be repeated: sources from outside READ-Bench, as the names of their datasets."""
+    """Add ``--source``, which can be repeated: sources from outside READ-Bench; see :func:`load_named`."""
     return click.option(
         "--source",
-        "named",
+        "given",
         multiple=True,
         metavar="SOURCE",
-        callback=_named,
-        expose_value=True,
         help="A source of your own: a source.toml, a .py file or a module. Also READBENCH_SOURCES.",
     )(function)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from readbench_data.cli.common import print_table, source_option
+from readbench_data.cli.common import load_named, print_table, source_option
 
 if TYPE_CHECKING:
     from readbench_data.dataset.settings import ListedSetting
@@ -24,8 +24,9 @@ Set one with `readbench build --set hai.stride=64`, several with --config FILE (
 @click.argument("dataset", metavar="[DATASET]", required=False)
 @click.option("--json", "as_json", is_flag=True, help="As JSON: a list with one object per setting.")
 @source_option
-def settings(dataset: str | None, as_json: bool, named: list[str]) -> None:
+def settings(dataset: str | None, as_json: bool, given: tuple[str, ...]) -> None:
     """List every setting: its type, default, allowed values, where the default comes from, and what it decides."""
+    load_named(given)
     import sources
     from readbench_data.dataset.settings import dataset_settings, shared_settings
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 From files to a leaderboard:
-  readbench source new pumps --from export/       look at the files, write pumps/source.toml
+  readbench source new pumps --from export/       examine the files, write pumps/source.toml
   readbench source check pumps/source.toml        read everything: channels, gaps, windows and units per class
   readbench build --source pumps/source.toml      queries, corpora, audit, scores
 """
@@ -31,7 +31,7 @@ def source() -> None:
 
 @source.command(epilog=EPILOG)
 @click.argument("name")
-@click.option("--from", "folder", metavar="FOLDER", help="Look at the files in this folder.")
+@click.option("--from", "folder", metavar="FOLDER", help="Examine the files in this folder.")
 @click.option("--to", "target", metavar="DIR", help="Where source.toml is written; default: a folder NAME.")
 def new(name: str, folder: str | None, target: str | None) -> None:
     """Write a commented source.toml after looking at the files, and say what looking could not tell."""

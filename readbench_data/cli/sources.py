@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readbench_data.cli.common import data_option, open_store, print_table, source_option
+from readbench_data.cli.common import data_option, load_named, open_store, print_table, source_option
 from readbench_data.errors import NoData
 
 if TYPE_CHECKING:
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 @click.option("--dataset", "dataset", metavar="NAME", help="Show everything about one dataset.")
 @source_option
 @data_option
-def sources(mirror: str | None, dataset: str | None, named: list[str], data: str) -> None:
+def sources(mirror: str | None, dataset: str | None, given: tuple[str, ...], data: str) -> None:
     """List the datasets: domain, licence, download size, and which files are here."""
+    load_named(given)
     import sources as registry
     from readbench_data.dataset.files import mirror_folder
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from readbench_data.cli.common import source_option
+from readbench_data.cli.common import load_named, source_option
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.pages.wording import counted
 
@@ -31,11 +31,12 @@ Examples:
 @click.option("--rebuild", "again", is_flag=True, help="Rebuild it from the original files and compare every byte.")
 @click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: the mirror of datasets built from one.")
 @source_option
-def verify(release: str, again: bool, mirror: str | None, named: list[str]) -> None:
+def verify(release: str, again: bool, mirror: str | None, given: tuple[str, ...]) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
     corpus. Exit 1 if a check fails; near duplicates are reported as warnings. Only --rebuild proves that the values
     match the original files.
     """
+    load_named(given)
     import sources
     from readbench_data.release.code import release_code
     from readbench_data.release.verify import verify_release

@@ -24,7 +24,8 @@ from readbench_data.recordings.shards import read_segments
 from readbench_data.release import layout
 from readbench_data.release.lane_records import BenchmarkRecord
 from readbench_data.release.manifest import Manifest
-from readbench_data.release.reading import iter_entries, read_audit
+from readbench_data.release.reading import iter_entries, read_audit, read_manifest
+from readbench_data.store.records import field_of
 from readbench_data.store.store import Stage, Store
 from readbench_data.windows.fingerprint import SKETCH_SIZE, fingerprint
 from readbench_data.windows.outcomes import SELECTED
@@ -116,14 +117,19 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
 
 
 def from_release(release: Path, dataset: str) -> Facts:
-    """Facts from a release folder alone: hashes and sketches are computed from the published values."""
+    """Facts from a release folder alone: hashes and sketches are computed from the published values.
+
+    Where channels are compared by position, their names do not count: a copy under other names is a copy.
+    """
     audit = read_audit(release, dataset, AUDITED)
+    described = read_manifest(release).built.get(dataset)
+    by_position = described is not None and field_of(described.settings, "alignment") == "position"
     parts, sketches = [], []
     for file in (layout.QUERIES, *layout.corpus_files(20)):
         path = layout.data(dataset, file)
         if (release / path).is_file():
             for table in iter_entries(release, path, VALUES):
-                frame, sketch = _hash_entries(table)
+                frame, sketch = _hash_entries(table, by_position)
                 parts.append(frame)
                 sketches.append(sketch)
     schema: Schema = {**dict.fromkeys(HASHED, pl.String), "channels": pl.List(pl.String), "steps": pl.Int64}
@@ -169,12 +175,15 @@ def read_entry(release: Path, dataset: str, entry_id: str) -> tuple[np.ndarray, 
     return None
 
 
-def _hash_entries(table: pa.Table) -> tuple[pl.DataFrame, np.ndarray]:
+def _hash_entries(table: pa.Table, by_position: bool) -> tuple[pl.DataFrame, np.ndarray]:
     """Hashes and sketches of one row group of entries, window by window: lengths and channels may differ."""
     names, channels = table["entry_id"].to_pylist(), table["channels"].to_pylist()
     windows = unnest(table["ts_values"])
     zero = np.zeros(1, np.int64)
-    prints = [fingerprint(w, c, zero, np.array([len(w)])) for w, c in zip(windows, channels, strict=True)]
+    prints = [
+        fingerprint(w, c, zero, np.array([len(w)]), named=not by_position)
+        for w, c in zip(windows, channels, strict=True)
+    ]
     frame = pl.DataFrame(
         {
             "entry_id": names,

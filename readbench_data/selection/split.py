@@ -22,13 +22,13 @@ import numpy as np
 
 from readbench_data.windows.outcomes import Side
 
-MAX_PASSES = 200
+MAX_PASSES = 150
 """Maximum number of passes in which units change sides; a few are enough."""
 
 MOST_FOR_ALL = 14
 """Most units with faults for which all splits are compared."""
 
-MOST_FOR_PAIRS = 1000
+MOST_FOR_PAIRS = 2**10
 """Most units for which pairs are tried: of more, each is a small share, and single moves come close enough."""
 
 DIGITS = 12

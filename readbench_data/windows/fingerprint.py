@@ -38,10 +38,14 @@ class Fingerprints:
     constant_mask: list[str]
 
 
-def fingerprint(values: np.ndarray, channels: Sequence[str], starts: np.ndarray, stops: np.ndarray) -> Fingerprints:
+def fingerprint(
+    values: np.ndarray, channels: Sequence[str], starts: np.ndarray, stops: np.ndarray, named: bool = True
+) -> Fingerprints:
     """Return the fingerprints of the windows [start, stop) of one curated series, float32 [T][C].
 
-    The windows are processed in blocks, so memory does not grow with n. Raises ValueError where their lengths differ.
+    ``named``: whether the names of the channels count in the two hashes; without them equal values under other names
+    are equal. The windows are processed in blocks, so memory does not grow with n. Raises ValueError where their
+    lengths differ.
     """
     n, width = len(starts), values.shape[1]
     if n == 0:
@@ -50,7 +54,7 @@ def fingerprint(values: np.ndarray, channels: Sequence[str], starts: np.ndarray,
     if np.any(stops - starts != length):
         raise ValueError("windows of one series must share their length")
     values = np.ascontiguousarray(values, dtype=np.float32)
-    tag = "\0".join([str(length), *channels]).encode()
+    tag = "\0".join([str(length), *(channels if named else map(str, range(width)))]).encode()
     weights, basis = _mixture_weights(tuple(channels)), _basis(length)
     block = max(1, _BLOCK_VALUES // (length * width))
     result = Fingerprints([], [], np.empty((n, SKETCH_SIZE), np.float32), [])

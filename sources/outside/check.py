@@ -125,7 +125,7 @@ class _Moves:
             self.high[name] = float(np.fmax(self.high.get(name, np.nan), high[j]))
             self.counts[name] = self.counts.get(name, True) and bool(steady[j])
             levels = self.levels.setdefault(name, set())
-            if len(levels) <= TWO:  # all values of a column are looked at only while it has few
+            if len(levels) <= TWO:  # all values of a column are compared only while it has few
                 levels.update(np.unique(values[:, j][~np.isnan(values[:, j])])[: TWO + 1].tolist())
         clock = recording.clock
         if clock is not None and clock.times is not None and np.issubdtype(clock.times.dtype, np.datetime64):
@@ -213,7 +213,7 @@ def _suspect(report: SourceReport) -> None:
         )
     if report.counting:
         report.suspicions.append(
-            f"counts up by one with every row: {', '.join(report.counting)}: an index tells the position of a window; "
+            f"counts up by one with every row: {', '.join(report.counting)}: an index gives the position away: "
             "add it to files.ignore"
         )
     if report.binary:

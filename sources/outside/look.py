@@ -1,4 +1,4 @@
-"""Looks at files that have no declaration yet: a ``source.toml`` with what is seen, and what cannot be known."""
+"""Examines files that have no declaration yet: a ``source.toml`` with what is seen, and what cannot be known."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Look:
 
 
 def look(folder: Path) -> Look:
-    """Look at the CSV and Parquet files of a folder. Raises ``UsageError`` if there is none."""
+    """Examine the CSV and Parquet files of a folder. Raises ``UsageError`` if there is none."""
     if not folder.is_dir():
         raise UsageError(f"--from {folder}: there is no such folder")
     files = sorted(

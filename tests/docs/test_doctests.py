@@ -30,6 +30,7 @@ MODULES = (
     "evaluation.statistics.friedman",
     "evaluation.statistics.intervals",
     "evaluation.submission.board.checks",
+    "release.card_parts",
     "release.guards",
     "selection.sampling",
     "selection.split",

@@ -179,7 +179,7 @@ def test_splits_of_more_units_are_close_to_the_best_there_is(monkeypatch: pytest
     excess = [found[0] - optimum[0] for found, optimum in pairs]
     assert sum(e > 1e-9 for e in excess) <= 35
     assert max(excess) < 0.15
-    assert sum(found[1] > optimum[1] for found, optimum in pairs) == 0
+    assert sum(found[0] == optimum[0] and found[1] > optimum[1] for found, optimum in pairs) == 0
 
 
 def test_of_two_splits_as_close_the_one_with_more_queried_classes_is_used() -> None:

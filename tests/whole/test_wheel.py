@@ -3,6 +3,7 @@ that are named like packages of the repository are neither imported nor in the w
 
 from __future__ import annotations
 
+import os
 import runpy
 import subprocess
 import sys
@@ -73,9 +74,11 @@ def test_a_wheel_beside_folders_of_the_same_names(tmp_path: Path, plant: Path) -
         (home / name).mkdir(parents=True)
         (home / name / "__init__.py").write_text(FOREIGN)
 
+    env = {name: value for name, value in os.environ.items() if not name.startswith("READBENCH_")}
+
     def run(*words: object) -> str:
         done = subprocess.run(
-            [python, "-m", "readbench_data.cli", *map(str, words)], cwd=home, capture_output=True, text=True
+            [python, "-m", "readbench_data.cli", *map(str, words)], cwd=home, env=env, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -66,10 +66,10 @@ def test_gaps_constants_and_two_values_are_seen(tmp_path: Path) -> None:
     assert "max_gap_s = 600" in declaration(seen, "plant", ".")
 
 
-@pytest.mark.parametrize(("folder", "said"), [("gone", "there is no such folder"), (".", "no CSV or Parquet file")])
-def test_nothing_to_look_at_is_one_line(tmp_path: Path, folder: str, said: str) -> None:
+@pytest.mark.parametrize(("folder", "reason"), [("gone", "there is no such folder"), (".", "no CSV or Parquet file")])
+def test_nothing_to_look_at_is_one_line(tmp_path: Path, folder: str, reason: str) -> None:
     done = readbench("source", "new", "plant", "--from", tmp_path / folder, "--to", tmp_path / "x")
-    assert (done.code, said in done.error) == (2, True)
+    assert (done.code, reason in done.error) == (2, True)
 
 
 def test_a_bad_name_is_refused(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_two_sources_of_one_name_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "reason"),
     [
         ("./gone.toml", "there is no such file"),
         ("no_such_package.pump", "Python finds no module"),
@@ -145,8 +145,8 @@ def test_two_sources_of_one_name_are_refused(tmp_path: Path) -> None:
         (str(Path(__file__).parent) + "/", "is a folder"),
     ],
 )
-def test_what_cannot_be_loaded_is_one_line(given: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_what_cannot_be_loaded_is_one_line(given: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
         outside.name_sources((given,))
 
 
