@@ -55,6 +55,14 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 @pytest.fixture(scope="session")
+def plant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a declaration without Python and small exports; see ``tests.support.plant``."""
+    from tests.support.plant import write
+
+    return write(tmp_path_factory.mktemp("plant"))
+
+
+@pytest.fixture(scope="session")
 def realdata() -> Callable[[str], Path]:
     """``realdata("mit_bih")``: the folder of real original files, or a skip that names the folder that was searched."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,14 +88,55 @@ def build(
     jobs: int | None,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
-    named = load_named(given)
+    workspace, names = plan_build(
+        datasets=datasets,
+        sources_given=given,
+        mirror=mirror,
+        origin=origin,
+        data=data,
+        profile=profile,
+        version=version,
+        settings=[*settings, *([f"seed={seed}"] if seed is not None else [])],
+        config_file=config_file,
+        verify=not no_checksums,
+        pool=pool,
+        allow_fewer=allow_fewer,
+        keep_going=keep_going,
+        keep_failed=keep_failed,
+        mixed_code=mixed_code,
+    )
+    changes = run_build(workspace, names, jobs, keep_going)
+    _summary(workspace, data, changes)
+    if data_docs:
+        _data_docs(workspace, names)
+
+
+def plan_build(
+    datasets: tuple[str, ...] = (),
+    sources_given: tuple[str, ...] = (),
+    mirror: str | None = None,
+    origin: str | None = None,
+    data: str = "data",
+    profile: str | None = None,
+    version: str | None = None,
+    settings: Sequence[str] = (),
+    config_file: str | None = None,
+    verify: bool = True,
+    pool: bool = False,
+    allow_fewer: tuple[str, ...] = (),
+    keep_going: bool = False,
+    keep_failed: bool = False,
+    mixed_code: bool = False,
+) -> tuple[PlainWorkspace, list[str]]:
+    """Return the workspace and the datasets of a build, from the options of ``readbench build``.
+
+    Raises ``UsageError`` for options that no build can use, before anything runs.
+    """
     import sources
-    from assets.finished import Finished
     from assets.workspace import PlainWorkspace
-    from readbench_data.cli.lanes import run_lanes
-    from readbench_data.cli.runner import Runner
     from readbench_data.dataset.files import mirror_folder
 
+    named = load_named(sources_given)
     names = list(dict.fromkeys(datasets)) or named or list(sources.all_sources())
     for name in (*names, *(name for name in allow_fewer if name != "all")):
         sources.get(name)
@@ -111,9 +152,9 @@ def build(
         mirror=mirror or "",
         origin=origin or "",
         version=version or "",
-        settings=[*settings, *([f"seed={seed}"] if seed is not None else [])],
+        settings=list(settings),
         config_file=str(Path(config_file).absolute()) if config_file else "",
-        verify=not no_checksums,
+        verify=verify,
         pool=pool,
         allow_fewer=list(sources.all_sources()) if "all" in allow_fewer else list(allow_fewer),
         keep_failed=keep_failed,
@@ -125,13 +166,21 @@ def build(
         config.for_dataset(name, sources.get(name).config)
     if origin == OriginKind.MIRROR and not mirror:
         raise UsageError("--origin mirror needs --mirror DIR_OR_URL")
-    with _locked(data), Runner(workspace) as runner:
+    return workspace, names
+
+
+def run_build(
+    workspace: PlainWorkspace, names: list[str], jobs: int | None = None, keep_going: bool = False
+) -> str | None:
+    """Run the lanes, then the release and what follows it; return how it differs from the one it replaced."""
+    from assets.finished import Finished
+    from readbench_data.cli.lanes import run_lanes
+    from readbench_data.cli.runner import Runner
+
+    with _locked(workspace.data), Runner(workspace) as runner:
         finished = Finished(workspace)
         run_lanes(finished, runner, names, jobs, keep_going)
-        changes = _run_release(finished, runner)
-    _summary(workspace, data, changes)
-    if data_docs:
-        _data_docs(workspace, names)
+        return _run_release(finished, runner)
 
 
 def _data_docs(workspace: PlainWorkspace, names: list[str]) -> None:

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
@@ -56,6 +57,20 @@ def name_sources(given: tuple[str, ...]) -> list[str]:
     names = [_load(place).source.name for place in places]
     os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*named(), *places]))
     return names
+
+
+@contextmanager
+def sources_named(given: tuple[str, ...]) -> Iterator[None]:
+    """Name sources for a block of code: ``READBENCH_SOURCES`` is as before when it ends."""
+    before = os.environ.get(VARIABLE)
+    try:
+        name_sources(given)
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
+            os.environ[VARIABLE] = before
 
 
 def outside_sources(own: Mapping[str, object]) -> dict[str, Outside]:

@@ -12,6 +12,8 @@ import pytest
 from tests.evaluation.conftest import simple, write_release
 
 MODULES = (
+    "api.data",
+    "api.scoring",
     "dataset.config",
     "entry",
     "evaluation.board.leaderboard",

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from readbench_data.store import code_version
-from tests.cli.test_own_sources import plant  # noqa: F401 - a fixture
 from tests.support import built
 
 FOREIGN = 'raise RuntimeError("a package of the user is imported")\n'
@@ -50,7 +49,7 @@ def test_imports_are_rewritten_in_every_form(moved: Any) -> None:
 
 
 @pytest.mark.long
-def test_a_wheel_beside_folders_of_the_same_names(tmp_path: Path, plant: Path) -> None:  # noqa: F811
+def test_a_wheel_beside_folders_of_the_same_names(tmp_path: Path, plant: Path) -> None:
     """Builds the wheel, installs it without its dependencies (which the test's own environment has) and uses it."""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     source = tmp_path / "repo"
