@@ -1,8 +1,9 @@
-"""The generated files: ``docs/labels.md``, ``docs/columns.md`` and the snapshot of the whole graph,
+"""The generated files: ``docs/labels.md``, ``docs/columns.md``, ``docs/json.md`` and the snapshot of the whole graph,
 ``tests/assets/graph.json``.
 
-Belongs here: writing them (``python -m assets.refresh``). Does not: their content
-(``readbench_data.dataset.label_docs``, ``readbench_data.release.column_docs`` and the definitions themselves).
+Belongs here: writing them (``python -m assets.refresh``). Does not: their content, which is in
+``readbench_data.dataset.label_docs``, ``readbench_data.release.column_docs``, ``readbench_data.cli.outputs`` and the
+definitions.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import dagster as dg
 
 import sources
 from assets.definitions import build_definitions
+from readbench_data.cli.outputs import json_page
 from readbench_data.dataset.label_docs import labels_page
 from readbench_data.release.column_docs import columns_page
 
 REPO = Path(__file__).resolve().parent.parent
 LABELS = REPO / "docs" / "labels.md"
 COLUMNS = REPO / "docs" / "columns.md"
+JSON = REPO / "docs" / "json.md"
 GRAPH = REPO / "tests" / "assets" / "graph.json"
 
 
@@ -57,12 +60,12 @@ def graph_text() -> str:
 
 def labels_text() -> str:
     """Return the expected content of ``docs/labels.md``."""
-    return labels_page(sources.all_sources())
+    return labels_page(sources.own_sources())
 
 
 def main() -> int:
     """Write the files and report which of them changed."""
-    for path, text in ((LABELS, labels_text()), (COLUMNS, columns_page()), (GRAPH, graph_text())):
+    for path, text in ((LABELS, labels_text()), (COLUMNS, columns_page()), (JSON, json_page()), (GRAPH, graph_text())):
         changed = not path.is_file() or path.read_text(encoding="utf-8") != text
         path.parent.mkdir(parents=True, exist_ok=True)
         if changed:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from readbench_data.cli.common import data_option, dataset_option, load_named, open_store, print_table, source_option
+from readbench_data.cli.outputs import BuildOutput, BuiltRow, json_option, print_json
 from readbench_data.cli.shown import shown, up_to_date
 from readbench_data.dataset.files import OriginKind
 from readbench_data.errors import ReadbenchError, UsageError
@@ -61,6 +62,7 @@ Run the same command again to resume, also after a crash: it builds only what is
 @click.option("--allow-fewer", multiple=True, metavar="NAME", help="The release may lose this dataset (or: all).")
 @click.option("--keep-failed", is_flag=True, help="Take the earlier data of datasets whose last run failed.")
 @click.option("--mixed-code", is_flag=True, help="Accept datasets that were built by another version of the code.")
+@json_option
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -85,6 +87,7 @@ def build(
     allow_fewer: tuple[str, ...],
     keep_failed: bool,
     mixed_code: bool,
+    as_json: bool,
     jobs: int | None,
 ) -> None:
     """Build a release: from original files to scored queries and corpora."""
@@ -106,9 +109,12 @@ def build(
         mixed_code=mixed_code,
     )
     changes = run_build(workspace, names, jobs, keep_going)
-    _summary(workspace, data, changes)
+    if as_json:
+        print_json(_output(workspace, changes))
+    else:
+        _summary(workspace, data, changes)
     if data_docs:
-        _data_docs(workspace, names)
+        _data_docs(workspace, names, err=as_json)
 
 
 def plan_build(
@@ -183,7 +189,32 @@ def run_build(
         return _run_release(finished, runner)
 
 
-def _data_docs(workspace: PlainWorkspace, names: list[str]) -> None:
+def _output(workspace: PlainWorkspace, changes: str | None) -> BuildOutput:
+    from readbench_data.release import layout
+    from readbench_data.release.reading import composition_in
+
+    store, folder = workspace.store, f"release/{workspace.release_version}"
+    rows = {
+        name: BuiltRow(
+            status=str(one.status),
+            origin=None if one.origin is None else str(one.origin),
+            partial=one.partial,
+            reason=one.reason,
+            queries=None if one.built is None else one.built.queries,
+            corpus=None if one.built is None else list(one.built.corpus),
+        )
+        for name, one in composition_in(store, folder).datasets.items()
+    }
+    return BuildOutput(
+        version=workspace.release_version,
+        path=store.url(folder),
+        manifest_sha256=store.sha256(f"{folder}/{layout.MANIFEST}"),
+        changes=changes,
+        datasets=rows,
+    )
+
+
+def _data_docs(workspace: PlainWorkspace, names: list[str], err: bool = False) -> None:
     """Write the Data Docs of the built datasets and the audit pages of the release into a local folder."""
     import sources
     from assets.workspace import release_folder
@@ -203,8 +234,8 @@ def _data_docs(workspace: PlainWorkspace, names: list[str]) -> None:
     quality = write_data_docs(local / version / "quality", validations())
     labels = {name: source.labels for name, source in sources.all_sources().items()}
     pages = write_pages(release_folder(workspace), local / version / "audit", store, labels)
-    click.echo(f"Quality checks as Data Docs:    {quality}")
-    click.echo(f"Audit of every dataset:         {pages[0]}")
+    click.echo(f"Quality checks as Data Docs:    {quality}", err=err)
+    click.echo(f"Audit of every dataset:         {pages[0]}", err=err)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from readbench_data.cli.common import data_option, open_store
+from readbench_data.cli.outputs import DoctorOutput, DoctorRow, json_option, print_json
 from readbench_data.errors import ReadbenchError
 
 PACKAGES = (
@@ -27,13 +28,18 @@ ENOUGH_DISK = 5 << 30
 
 
 @click.command()
+@json_option
 @data_option
-def doctor(data: str) -> None:
+def doctor(as_json: bool, data: str) -> None:
     """Check Python, packages, disk, the data root and optional parts. Exit 1 if a build cannot run."""
-    bad = 0
-    for name, fine, finding in [*_machine(), *_root(data), *_extras()]:
+    found = [*_machine(), *_root(data), *_extras()]
+    bad = sum(fine is False for _, fine, _ in found)
+    if as_json:
+        states = {True: "ok", False: "bad", None: "note"}
+        checks = [DoctorRow(name=name, state=states[fine], finding=finding) for name, fine, finding in found]
+        print_json(DoctorOutput(ok=not bad, checks=checks))
+    for name, fine, finding in found if not as_json else ():
         mark = {True: "ok", False: "BAD", None: "-"}[fine]
-        bad += fine is False
         click.echo(f"{mark:4}{name:22}{finding}")
     if bad:
         raise ReadbenchError(f"a build cannot run: {bad} checks failed, marked BAD above")

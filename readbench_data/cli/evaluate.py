@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,7 +18,11 @@ from readbench_data.cli.common import (
     output_file,
     release_option,
 )
+from readbench_data.cli.outputs import ScoreRow, ScoresOutput, json_option, print_json
 from readbench_data.errors import ReadbenchError, UsageError
+
+if TYPE_CHECKING:
+    from readbench_data.evaluation.board.leaderboard import Leaderboard
 
 EPILOG = """\b
 Examples:
@@ -51,6 +56,7 @@ Stored rankings are reused; every metric is recomputed from them.
     help="Compare channels by their place or by their name; default: as the release states for each dataset.",
 )
 @dataset_option
+@json_option
 @data_option
 def evaluate(
     release: str | None,
@@ -59,6 +65,7 @@ def evaluate(
     submissions: tuple[str, ...],
     alignment: str | None,
     datasets: tuple[str, ...],
+    as_json: bool,
     data: str,
 ) -> None:
     """Rank the corpora for every query and score the rankings."""
@@ -95,7 +102,11 @@ def evaluate(
         except ReadbenchError as error:  # an invalid submission does not stop the others
             invalid.append(str(error))
     prune_shared(out, [folder, *known_releases(data)])
-    click.echo(to_text(make(folder, out)).rstrip())
+    board = make(folder, out)
+    if as_json:
+        print_json(scores_of(board))
+    else:
+        click.echo(to_text(board).rstrip())
     if results:
         rows = pl.concat([r.rows for r in results], how="diagonal_relaxed")
         failed = rows.filter(pl.col("status") == UnitStatus.FAILED).select("method", "dataset", "reason")
@@ -124,6 +135,7 @@ def evaluate(
     help="For --csv and --latex: datasets (as Table 8: methods by datasets, mean, sd) or metrics (as Tables 16 to 73: "
     "per method, datasets by P, HR, NDCG and F1).",
 )
+@json_option
 @data_option
 def leaderboard(
     release: str | None,
@@ -133,6 +145,7 @@ def leaderboard(
     csv: str | None,
     latex: str | None,
     grid: str,
+    as_json: bool,
     data: str,
 ) -> None:
     """Show the stored scores of a release."""
@@ -142,6 +155,9 @@ def leaderboard(
     named = (("html", html), ("parquet", parquet), ("csv", csv), ("latex", latex))
     outputs = {kind: output_file(f"--{kind}", path) for kind, path in named if path is not None}
     board = make(find_release(data, release), evaluation_folder(data))
+    if as_json:
+        print_json(scores_of(board))
+        return
     if not outputs:
         click.echo((to_markdown(board) if markdown else to_text(board)).rstrip())
         return
@@ -155,6 +171,27 @@ def leaderboard(
     for kind, path in outputs.items():
         replace(path, files[kind])
         click.echo(f"written: {path}")
+
+
+def scores_of(board: Leaderboard) -> ScoresOutput:
+    """Return all stored scores of a release: one row per value, the mean over random states."""
+    import polars as pl
+
+    keys = ["method", "dataset", "rho", "metric", "k"]
+    ok = pl.col("status") == "ok"
+    table = board.result.rows.group_by(keys, maintain_order=True).agg(
+        pl.when(ok.all()).then(pl.col("value").mean()).first().alias("value"),
+        pl.col("status").sort_by(ok).first().cast(pl.String),
+        pl.col("reason").drop_nulls().first(),
+        pl.col("supervision").drop_nulls().first().cast(pl.String),
+    )
+    return ScoresOutput(
+        version=board.version,
+        data_hash=board.data_hash,
+        miniatures=board.banner is not None,
+        outside=sorted(board.foreign),
+        scores=[ScoreRow(**row) for row in table.iter_rows(named=True)],
+    )
 
 
 def _progress(line: str) -> None:

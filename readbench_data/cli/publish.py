@@ -16,9 +16,10 @@ from readbench_data.cli.common import (
     print_table,
     progress,
 )
+from readbench_data.cli.outputs import PublishOutput, json_option, print_json
 
 if TYPE_CHECKING:
-    from readbench_data.hub.publication import Planned
+    from readbench_data.hub.publication import Planned, Prepared, PublishRequest
 
 EPILOG = """\b
 Examples:
@@ -53,6 +54,7 @@ version is final: the same version with other content is refused, here and in la
     metavar="NAME",
     help="Also publish this dataset although no licence permits redistributing it: only with the owner's consent.",
 )
+@json_option
 @data_option
 def publish(
     release: str,
@@ -63,6 +65,7 @@ def publish(
     endpoint: str | None,
     allow_miniatures: bool,
     with_unlicensed: tuple[str, ...],
+    as_json: bool,
     data: str,
 ) -> None:
     """Publish RELEASE (a folder, or a version in the data root) to the Hub, a folder or an object store.
@@ -86,16 +89,37 @@ def publish(
         for note in ready.notes:
             click.echo(f"note: {note}", err=True)
         if dry_run:
-            show(publication.plan(request, ready, report=progress))
+            planned = publication.plan(request, ready, report=progress)
+            if as_json:
+                print_json(_output(request, ready, None, planned.state == "published", planned.bytes))
+            else:
+                show(planned)
             return
         receipt, unchanged = publication.publish(
             request, ready, store, report=progress, bars=sys.stderr.isatty() and not is_quiet()
         )
+    if as_json:
+        print_json(_output(request, ready, receipt.commit, unchanged))
+        return
     commit = f" (commit {receipt.commit[:12]})" if receipt.commit else ""
     if unchanged:
         click.echo(f"{receipt.target} is already published with the same content{commit}: nothing was done")
     else:
         click.echo(f"published {receipt.target}{commit}")
+
+
+def _output(
+    request: PublishRequest, ready: Prepared, commit: str | None, unchanged: bool, send_bytes: int | None = None
+) -> PublishOutput:
+    return PublishOutput(
+        target=f"{request.target}@{ready.tag}",
+        version=ready.tag,
+        commit=commit,
+        unchanged=unchanged,
+        left_out=dict(ready.left_out),
+        dry_run=send_bytes is not None,
+        send_bytes=send_bytes or 0,
+    )
 
 
 def show(planned: Planned) -> None:

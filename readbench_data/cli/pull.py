@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from readbench_data.cli.common import cache_folder, data_option, progress
+from readbench_data.cli.outputs import PullOutput, json_option, print_json
 
 EPILOG = """\b
 Examples:
@@ -17,8 +18,9 @@ Examples:
 @click.command(epilog=EPILOG)
 @click.argument("reference", metavar="OWNER/NAME@TAG")
 @click.option("--endpoint", metavar="URL", help="Address of a Hub other than the public one, or of an S3 service.")
+@json_option
 @data_option
-def pull(reference: str, endpoint: str | None, data: str) -> None:
+def pull(reference: str, endpoint: str | None, as_json: bool, data: str) -> None:
     """Download a published release, verify it and print its folder.
 
     A version that was pulled before is not downloaded again, because a published version never changes; only local
@@ -28,4 +30,10 @@ def pull(reference: str, endpoint: str | None, data: str) -> None:
     from readbench_data.hub.pulling import pull as fetch
 
     target, tag = parse_reference(reference)
-    click.echo(fetch(target, tag, cache_folder(data), endpoint, report=progress, any_endpoint=False))
+    folder = fetch(target, tag, cache_folder(data), endpoint, report=progress, any_endpoint=False)
+    if not as_json:
+        click.echo(folder)
+        return
+    from readbench_data.release.reading import read_manifest
+
+    print_json(PullOutput(path=str(folder), version=read_manifest(folder).version))

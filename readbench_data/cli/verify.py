@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from readbench_data.cli.common import load_named, source_option
+from readbench_data.cli.outputs import VerifyOutput, json_option, print_json
 from readbench_data.errors import ReadbenchError, UsageError
 from readbench_data.pages.wording import counted
 
@@ -31,7 +32,8 @@ Examples:
 @click.option("--rebuild", "again", is_flag=True, help="Rebuild it from the original files and compare every byte.")
 @click.option("--mirror", metavar="DIR_OR_URL", help="With --rebuild: the mirror of datasets built from one.")
 @source_option
-def verify(release: str, again: bool, mirror: str | None, given: tuple[str, ...]) -> None:
+@json_option
+def verify(release: str, again: bool, mirror: str | None, given: tuple[str, ...], as_json: bool) -> None:
     """Check a release folder: checksums, schema, every invariant of the data model, and leaks between queries and
     corpus. Exit 1 if a check fails; near duplicates are reported as warnings. Only --rebuild proves that the values
     match the original files.
@@ -54,17 +56,32 @@ def verify(release: str, again: bool, mirror: str | None, given: tuple[str, ...]
     if again and mirror is None:
         _require_no_mirror(Path(release))
     problems = list(report.problems)
+    warnings: list[str] = []
     if not remote:
-        problems += _leaks(Path(release), report)
+        blocking, warnings = _leaks(Path(release), report)
+        problems += blocking
+    for line in warnings:
+        click.echo(f"warning: {line}", err=True)
     for problem in problems:
         click.echo(f"breach: {problem}", err=True)
+    if not problems and not as_json:
+        click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all checks passed")
+    same = _rebuild(Path(release).absolute(), mirror, as_json) if again and not problems else None
+    if as_json:
+        print_json(
+            VerifyOutput(
+                release=release,
+                version=report.version,
+                files=len(report.files),
+                breaches=problems,
+                warnings=warnings,
+                rebuilt=same,
+            )
+        )
     if problems:
         raise ReadbenchError(
             f"{release}: {counted(len(problems), 'breach', 'breaches')} in release {report.version}: build it again"
         )
-    click.echo(f"release {report.version}: {counted(len(report.files), 'file')}, all checks passed")
-    if again:
-        _rebuild(Path(release).absolute(), mirror)
 
 
 def _require_no_mirror(release: Path) -> None:
@@ -78,8 +95,8 @@ def _require_no_mirror(release: Path) -> None:
             raise UsageError(f"{name} was built from a mirror of original files: name it with --mirror DIR_OR_URL")
 
 
-def _leaks(release: Path, report: Report) -> list[str]:
-    """Return one message per blocking leak and print the advisory ones as warnings.
+def _leaks(release: Path, report: Report) -> tuple[list[str], list[str]]:
+    """Return one message per blocking leak, and one per advisory one.
 
     A dataset with a missing or unreadable file is skipped; the other checks have reported it.
     """
@@ -91,7 +108,7 @@ def _leaks(release: Path, report: Report) -> list[str]:
     manifest = read_manifest(release)
     unusable = {f.path for f in report.files if f.counts["schema_error"] or f.counts["shape_error"]}
     unusable |= {path for path in manifest.files if not (release / path).is_file()}
-    problems = []
+    problems, warnings = [], []
     for name in manifest.built:
         own = (layout.audit(name), layout.data(name, ""))
         if any(path.startswith(own) for path in unusable):
@@ -101,11 +118,12 @@ def _leaks(release: Path, report: Report) -> list[str]:
             if finding.count and finding.blocking:
                 problems.append(message)
             elif finding.count and finding.kind in ("same_shape_across", "near_duplicate_across"):
-                click.echo(f"warning: {message}", err=True)
-    return problems
+                warnings.append(message)
+    return problems, warnings
 
 
-def _rebuild(release: Path, mirror: str | None) -> None:
+def _rebuild(release: Path, mirror: str | None, quiet: bool) -> bool:
+    """Rebuild a release and return True. Raises ``ReadbenchError`` if it differs."""
     import tempfile
 
     import sources
@@ -131,7 +149,9 @@ def _rebuild(release: Path, mirror: str | None) -> None:
         note = f"; {found.note}" if found.note else ""
         files = counted(len(found.bytes), "file")
         raise ReadbenchError(f"{release}: differs from a rebuild in {what}: {files}: {shown}{note}")
-    click.echo(f"rebuilt from original files: {counted(found.files, 'file')}, byte-for-byte identical")
+    if not quiet:
+        click.echo(f"rebuilt from original files: {counted(found.files, 'file')}, byte-for-byte identical")
+    return True
 
 
 def _lane(

@@ -26,6 +26,16 @@ def canonical(code: str) -> str:
     return str(int(re.split("[.,]", text)[0])) if NUMBER.match(text) and len(text) < 19 else text
 
 
+def names_of(file: str) -> list[str]:
+    """The names by which a table or a pattern may mean a file: the end of its path, with and without its suffix.
+
+    >>> names_of("data/valve/1.csv")
+    ['data/valve/1.csv', 'valve/1.csv', '1.csv', 'data/valve/1', 'valve/1', '1']
+    """
+    parts, bare = PurePosixPath(file).parts, PurePosixPath(file).with_suffix("").parts
+    return ["/".join(path[i:]) for path in (parts, bare) for i in range(len(path))]
+
+
 def label_map(labels: Labels) -> LabelMap:
     """The class of each code: Normal for ``labels.normal``, else as ``labels.classes`` says; without it its own."""
     classes = {canonical(code): NORMAL for code in labels.normal}
@@ -53,13 +63,13 @@ class FileCodes:
                 return canonical(found["code"])
             raise BadInput(path, f"labels.pattern does not match its name {name!r}")
         if labels.table is not None:
-            keys = [asset] if asset is not None else [name, file.name, file.stem, file.with_suffix("").as_posix()]
+            keys = [asset] if asset is not None else names_of(name)
             code = next((self._table[key] for key in keys if key in self._table), None)
             if code is not None:
                 return code
             raise BadInput(path, f"{labels.table.file} has no row for {asset or name!r}")
         for pattern, code in labels.files.items():
-            if fnmatchcase(name, pattern) or fnmatchcase(file.name, pattern):
+            if any(fnmatchcase(one, pattern) for one in names_of(name)):
                 return canonical(code)
         raise BadInput(path, f"no pattern in labels.files matches its name {name!r}")
 

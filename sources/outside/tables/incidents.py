@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from readbench_data.errors import BadInput
-from sources.outside.tables.codes import canonical
+from sources.outside.tables.codes import canonical, names_of
 from sources.outside.tables.declaration import Files, Incidents
 from sources.outside.tables.frames import Frame, read_frame
 from sources.outside.tables.times import times
@@ -80,13 +80,10 @@ def _positions(frame: Frame, name: str, declared: Incidents, files: Files) -> np
 
 
 def about(incident: Incident, file: str, asset: str | None) -> bool:
-    """Return whether an incident is about a file (path, name or stem) or an asset; without a key it is about all."""
-    path = PurePosixPath(file)
-    if asset is not None:
-        return incident.key in ("", asset)
-    return incident.key in ("", file, path.name, path.stem, path.with_suffix("").as_posix()) or file.endswith(
-        f"/{incident.key}"
-    )
+    """Return whether an incident is about a file (:func:`names_of`) or an asset; without a key it is about all."""
+    if incident.key == "":
+        return True
+    return incident.key == asset if asset is not None else incident.key in names_of(file)
 
 
 def steps(incident: Incident, when: np.ndarray | None, rows: np.ndarray, included: bool) -> tuple[int, int]:
