@@ -102,13 +102,18 @@ def _bytes(path: Path) -> bytes:
     return content if path.suffix != ".py" else _BELOW.sub(b"", _MOVED.sub(b"import ", content))
 
 
+def _folder(package: str) -> Path:
+    file = _file(package)
+    return file.parent if file else Path(package)
+
+
 def repository_version() -> str:
     """Return twelve hex digits that change when any file of this repository's packages changes."""
     digest = hashlib.sha256()
-    home = Path(__file__).parents[1]
+    home = _folder(PACKAGES[0])
     for package in PACKAGES:
         below = home / package
-        root = home if package == home.name else below if below.is_dir() else home.parent / package
+        root = home if package == PACKAGES[0] else below if below.is_dir() else _folder(package)
         paths = (p for p in root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
         for path in sorted(p for p in paths if root != home or p.relative_to(root).parts[0] not in ROOMS):
             digest.update(f"{package}/{path.relative_to(root).as_posix()}\n".encode() + _bytes(path) + b"\n")
