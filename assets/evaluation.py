@@ -10,6 +10,8 @@ Belongs here: these assets and their metadata in the lineage view. Does not: sco
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -23,6 +25,8 @@ from readbench_data.store.code_version import code_version
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from readbench_data.evaluation.run.session import Session
 
 EVALUATION, LEADERBOARD = dg.AssetKey("evaluation"), dg.AssetKey("leaderboard")
 PUBLISHED = dg.AssetKey("published")
@@ -83,7 +87,8 @@ def _family(name: str) -> dg.AssetsDefinition:
         hold(workspace, f"release {workspace.release_version}")
         selected = MethodSelection(**dg.AssetExecutionContext.get().op_execution_context.op_config).methods
         methods = selected or [m for m in SHORT_LIST if method(m).family == name]
-        result = evaluate(release_folder(workspace), evaluation_folder(workspace), methods, progress=report)
+        release, out = release_folder(workspace), evaluation_folder(workspace)
+        result = evaluate(release, out, methods, progress=report, session=_session(_run_id(), release, out))
         counts = result.counts()
         return dg.MaterializeResult(
             metadata={
@@ -119,10 +124,12 @@ def _evaluation() -> dg.AssetsDefinition:
 
         hold(workspace, f"release {workspace.release_version}")
         out = evaluation_folder(workspace)
-        result = gathered(release_folder(workspace), out).result
+        release = release_folder(workspace)
+        session = _session(_run_id(), release, out)
+        result = gathered(release, out, session).result
         result.write(out)
         rows, counts = result.rows, result.counts()
-        removed = prune_shared(out, known_releases(workspace))
+        removed = prune_shared(out, known_releases(workspace), session.store)
         return dg.MaterializeResult(
             metadata={
                 "dagster/row_count": rows.height,
@@ -155,7 +162,8 @@ def _leaderboard() -> dg.AssetsDefinition:
         from readbench_data.evaluation.board.leaderboard import leaderboard as make
 
         hold(workspace, f"release {workspace.release_version}")
-        board = make(release_folder(workspace), evaluation_folder(workspace))
+        release, out = release_folder(workspace), evaluation_folder(workspace)
+        board = make(release, out, _session(_run_id(), release, out))
         files = board_files(board)
         for kind, content in files.items():
             workspace.store.write_bytes(f"leaderboard/{workspace.release_version}.{kind}", content)
@@ -177,6 +185,23 @@ def _leaderboard() -> dg.AssetsDefinition:
         )
 
     return leaderboard
+
+
+def _run_id() -> str:
+    return dg.AssetExecutionContext.get().run.run_id
+
+
+@lru_cache(maxsize=1)
+def _session(run: str, release: Path, out: Path) -> Session:
+    """Return what the assets of one run share: a dataset is loaded once, not by every family."""
+    from readbench_data.evaluation.run.session import Session
+
+    return Session.open(release, out)
+
+
+def forget_session() -> None:
+    """Free what the assets of the last run have shared."""
+    _session.cache_clear()
 
 
 def _data(rows: pl.DataFrame) -> dict[str, dg.MetadataValue]:

@@ -66,6 +66,7 @@ class Runner:
 
     def _execute(self, job: str) -> dg.ExecuteInProcessResult:
         from assets.connections import kept_connections
+        from assets.evaluation import forget_session
         from assets.locks import release_all
 
         instance, definitions = self._load()
@@ -78,6 +79,7 @@ class Runner:
                 )
         finally:
             release_all()
+            forget_session()
 
 
 def run_lane(finished: Finished, runner: Runner, name: str, keep_going: bool) -> LaneState:

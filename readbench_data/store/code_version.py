@@ -11,7 +11,7 @@ import ast
 import hashlib
 import importlib.util
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def _file(module: str) -> Path | None:
 def _imports(module: str) -> frozenset[str]:
     file = _file(module)
     names: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_bytes())) if file else ():
+    for node in _statements(ast.parse(file.read_bytes())) if file else ():
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in PACKAGES:
             members = [f"{node.module}.{a.name}" for a in node.names]
             modules = [m for m in members if _file(m)]
@@ -53,6 +53,15 @@ def _imports(module: str) -> frozenset[str]:
         elif isinstance(node, ast.Import):
             names.update(a.name for a in node.names if a.name.split(".")[0] in PACKAGES)
     return frozenset(names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Yield every statement below a node. Expressions, most of the tree, hold none and are left out."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, name, ()):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            yield from _statements(inner)
 
 
 def closure(modules: Iterable[str]) -> frozenset[str]:

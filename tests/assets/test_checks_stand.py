@@ -14,7 +14,6 @@ from assets.checks import COMPLETE, HAS_DATA
 from assets.instance import open_instance
 from assets.refresh import GRAPH
 from assets.workspace import PlainWorkspace
-from expectations.docs import lane_projections
 from readbench_data.cli.runner import Runner
 from readbench_data.lane import Lane, raw
 from readbench_data.release.lane_records import CheckResult, RawRecord
@@ -43,6 +42,8 @@ def recorded(data: Path) -> Seen:
 def test_checks_of_a_reused_lane_are_those_of_its_suites_and_no_suite_runs(
     lite: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from expectations.docs import lane_projections
+
     monkeypatch.setenv("READBENCH_HOME", str(tmp_path / "home"))
     data = lite.copy(tmp_path / "data")
     expected: Seen = {}

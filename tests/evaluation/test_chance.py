@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readbench_data.evaluation.run.protocol import evaluate
-from readbench_data.evaluation.scoring.chance import majority_probability, random_macro_f1
+from readbench_data.evaluation.scoring.chance import _f1, majority_probability, random_macro_f1
 from readbench_data.evaluation.scoring.metrics import macro_f1, predict_labels
 
 
@@ -61,3 +61,13 @@ def test_random_has_a_macro_f1_like_every_method(release: Path, tmp_path: Path) 
     assert 0.3 < at_zero < 1 / 3  # three classes of one size: a third is right, and F1 of few queries is a little less
     assert rows["value"].null_count() == 0
     assert rows.filter(pl.col("rho") == 20)["value"].max() < at_zero  # type: ignore[operator]
+
+
+def test_the_value_does_not_depend_on_the_order_of_a_set() -> None:
+    truth = np.array([f"class {i}" for i in range(40) for _ in range(i % 7 + 1)])
+    corpus = np.array([f"class {i}" for i in range(40) for _ in range(i % 5 + 1)])
+    names, sizes = np.unique(corpus, return_counts=True)
+    probability = majority_probability(sizes, 10)
+    ordered = [_f1(int((truth == c).sum()), len(truth), p) for c, p in zip(names, probability, strict=True)]
+    assert random_macro_f1(truth, corpus, 10) == float(np.mean(ordered))
+    assert len({float(np.mean(np.random.default_rng(s).permutation(ordered))) for s in range(20)}) > 1

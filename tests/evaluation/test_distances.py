@@ -8,11 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from aeon.distances import dtw_distance, sbd_distance
-from dtaidistance import dtw_ndim
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tslearn.metrics import dtw as tslearn_dtw
 
 from readbench_data.evaluation.kernels.dtw_dependent import dtw_dependent
 from readbench_data.evaluation.kernels.dtw_independent import dtw_independent
@@ -67,6 +64,10 @@ def test_golden_sbd(golden: Callable[[str], Any], dtype: type) -> None:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 12), st.integers(0, 2**32 - 1))
 def test_peers_agree_on_dtw_of_equal_lengths(length: int, channels: int, radius: int, seed: int) -> None:
+    from aeon.distances import dtw_distance
+    from dtaidistance import dtw_ndim
+    from tslearn.metrics import dtw as tslearn_dtw
+
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(2, length, channels)), rng.normal(size=(3, length, channels))
     radius = min(radius, length - 1)
@@ -88,6 +89,8 @@ def test_peers_agree_on_dtw_of_equal_lengths(length: int, channels: int, radius:
 @settings(max_examples=25, deadline=None)
 @given(st.integers(3, 40), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_aeon_agrees_on_sbd_i(length: int, channels: int, seed: int) -> None:
+    from aeon.distances import sbd_distance
+
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(1, length, channels)), rng.normal(size=(2, length, channels))
     got = sbd_independent(x, y, np.float64)
@@ -96,6 +99,8 @@ def test_aeon_agrees_on_sbd_i(length: int, channels: int, seed: int) -> None:
 
 
 def test_disagreement_aeon_sbd_of_a_constant_channel_is_nan_ours_is_one() -> None:
+    from aeon.distances import sbd_distance
+
     flat, wave = np.zeros((1, 16, 1)), np.sin(np.arange(16.0)).reshape(1, 16, 1)
     assert np.isnan(sbd_distance(flat[0].T, wave[0].T, standardize=True))
     assert sbd_independent(flat, wave)[0, 0] == 1.0
@@ -104,6 +109,9 @@ def test_disagreement_aeon_sbd_of_a_constant_channel_is_nan_ours_is_one() -> Non
 
 def test_disagreement_band_below_the_length_difference() -> None:
     """No path exists inside the band: ours is inf. aeon and dtaidistance widen it, each in another way."""
+    from aeon.distances import dtw_distance
+    from dtaidistance import dtw_ndim
+
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(1, 20, 1)), rng.normal(size=(1, 25, 1))
     assert np.isinf(dtw_independent(x, y, 3)[0, 0])
@@ -113,6 +121,8 @@ def test_disagreement_band_below_the_length_difference() -> None:
 
 
 def test_disagreement_aeon_drops_channels_without_a_word() -> None:
+    from aeon.distances import dtw_distance
+
     x, y = np.zeros((1, 4, 1)), np.ones((1, 4, 2))
     assert dtw_distance(x[0].T, y[0].T) == 4.0
     with pytest.raises(ValueError, match="channel counts differ"):

@@ -6,13 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import bm25s
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyts.approximation import SymbolicFourierApproximation
-from pyts.bag_of_words import BagOfWords
 
 from readbench_data.evaluation.kernels.bm25 import bm25
 from readbench_data.evaluation.kernels.words import (
@@ -71,6 +68,8 @@ def numbers(texts: list[list[str]]) -> np.ndarray:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(1, 30), st.integers(1, 25), st.integers(2, 12), st.integers(0, 2**32 - 1))
 def test_bm25s_agrees(n: int, width: int, vocabulary: int, seed: int) -> None:
+    import bm25s  # peers are imported by the tests that need them, not by every worker
+
     rng = np.random.default_rng(seed)
     documents = rng.integers(-1, vocabulary, (n, width))
     documents[:, 0] = rng.integers(0, vocabulary, n)
@@ -93,6 +92,8 @@ def test_words_are_renumbered_whatever_their_codes(factor: int) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(8, 60), st.integers(0, 2**32 - 1))
 def test_pyts_agrees_on_sax_words(length: int, seed: int) -> None:
+    from pyts.bag_of_words import BagOfWords
+
     x = np.random.default_rng(seed).normal(size=(2, length)).cumsum(1)
     codes = sax_words(x, 8, 4, 4)
     peer = BagOfWords(window_size=8, word_size=4, n_bins=4, strategy="normal", numerosity_reduction=False)
@@ -103,6 +104,8 @@ def test_pyts_agrees_on_sax_words(length: int, seed: int) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_pyts_agrees_on_sfa_words(seed: int) -> None:
+    from pyts.approximation import SymbolicFourierApproximation
+
     x = np.random.default_rng(seed).normal(size=(12, 24))
     coefficients = fourier_coefficients(x, 24, 6, normalise=False)
     codes = sfa_words(coefficients, quantile_breakpoints(coefficients, 4))[:, 0]

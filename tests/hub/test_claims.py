@@ -25,7 +25,7 @@ def target(endpoint: str) -> Store:
 @pytest.fixture
 def elsewhere(target: Store) -> Store:
     """The same target as seen by another process: without this process's cached listings."""
-    return Store(target.root, {**target.options, "skip_instance_cache": True})
+    return Store(target.root, {**target.options, "use_listings_cache": False})
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +9,7 @@ import pytest
 
 from readbench_data.recordings.curation import Segment
 from readbench_data.recordings.recording import Recording
+from tests.support import built
 from tests.support.workbench import Workbench
 
 
@@ -20,11 +20,8 @@ def bench(request: pytest.FixtureRequest) -> Workbench:
 
 @pytest.fixture(scope="module")
 def folder(bench: Workbench, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The miniature's files."""
-    name = bench.source.name
-    path = tmp_path_factory.mktemp(f"{name}_files")
-    importlib.import_module(f"sources.miniatures.{name}").write(path)
-    return path
+    """The miniature's files; copy them before changing them."""
+    return built.miniature(tmp_path_factory, bench.source.name)
 
 
 @pytest.fixture(scope="module")

@@ -22,6 +22,7 @@ from readbench_data.dataset.provenance import OURS, Provenance
 from readbench_data.dataset.source import Source
 from readbench_data.entry import NORMAL
 from readbench_data.selection import sampling, split
+from tests.support import built
 from tests.support.read_bench import READ_BENCH
 from tests.support.workbench import Workbench
 
@@ -188,7 +189,7 @@ def test_every_option_has_a_provenance_a_description_and_the_mark_of_its_source(
 
 @each_source
 def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_no_other(
-    source: Source, tmp_path: Path
+    source: Source, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Otherwise a changed option would leave outdated recordings, or read the originals again for nothing."""
     used: set[str] = set()
@@ -198,8 +199,7 @@ def test_the_reader_uses_the_options_that_are_in_the_key_of_its_recordings_and_n
             used.add(name)
             return getattr(source.config.options, name)
 
-    sources.miniature(source.name)(tmp_path)
-    files = FileSet(source.name, tmp_path, "miniature")
+    files = FileSet(source.name, built.miniature(tmp_path_factory, source.name), "miniature")
     for _ in source.read(files, source.locate(files, source.config.options), Watched()):
         pass
     assert used == set(source.config.options.for_reader())
@@ -251,13 +251,15 @@ def test_a_source_reads_no_printed_number(source: Source) -> None:
 
 @pytest.mark.parametrize("name", FOLLOWING)
 @pytest.mark.parametrize("share", [0.5, 1.5])
-def test_units_share_no_row_and_have_faults_at_another_window_length(name: str, share: float, tmp_path: Path) -> None:
+def test_units_share_no_row_and_have_faults_at_another_window_length(
+    name: str, share: float, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Options that a source derives from the window length (margins, reaches, positions) follow it."""
     source = sources.get(name)
     assert source.config.length is not None
     bench = Workbench(source).with_length(int(source.config.length * share))
-    sources.miniature(name)(tmp_path)
-    windows = bench.index(bench.curated(bench.recordings(tmp_path))).filter(pl.col("class_label").is_not_null())
+    folder = built.miniature(tmp_path_factory, name)
+    windows = bench.index(bench.curated(bench.recordings(folder))).filter(pl.col("class_label").is_not_null())
     assert windows.filter(pl.col("class_label") != NORMAL).height > 0
     assert set(windows["stop"] - windows["start"]) == {bench.source.config.length}
     last = windows.sort("recording_id", "row_start").with_columns(

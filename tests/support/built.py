@@ -172,6 +172,21 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "mirror"
 
 
+def miniatures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the cache of miniatures that all tests of this run share. Do not change its files."""
+    return shared_folder(tmp_path_factory) / "miniatures-cache"
+
+
+def miniature(tmp_path_factory: pytest.TempPathFactory, name: str) -> Path:
+    """Return the folder of a dataset's miniature, written once per test run. Copy it before changing it."""
+    cache = miniatures(tmp_path_factory)
+    cache.mkdir(exist_ok=True)
+    _, module = sources.module_names(name)
+    with FileLock(cache / f"{name}.lock"):
+        origin = Origin(OriginKind.MINIATURE, cache)
+        return origin.files(sources.get(name), lambda: (sources.miniature(name), module)).root
+
+
 def tree(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file below a folder, by relative path."""
     return {

@@ -43,5 +43,5 @@ def bucket(endpoint: str) -> str:
     import s3fs
 
     name = f"readbench-{uuid.uuid4().hex[:8]}"
-    s3fs.S3FileSystem(endpoint_url=endpoint, skip_instance_cache=True).mkdir(name)
+    s3fs.S3FileSystem(endpoint_url=endpoint, use_listings_cache=False).mkdir(name)
     return f"s3://{name}"

@@ -20,7 +20,8 @@ from readbench_data.errors import NoData
 from tests.support import built
 
 NAMES = sorted(p.stem for p in (Path(__file__).parent / "rederive").glob("[!_]*.py"))
-DRAWN = 200
+DRAWN = 40
+MANY = 200
 CODED_BY_NUMBER = ("petrobras_3w", "tennessee_eastman")
 """Datasets for which ``rederive`` returns the number of the steady-state code, not the name of the class."""
 
@@ -60,26 +61,32 @@ def check(name: str, root: Path, entries: pl.DataFrame, drawn: int) -> None:
             assert label == row["class_label"], row["entry_id"]
 
 
+drawn = pytest.mark.parametrize("drawn", [DRAWN, pytest.param(MANY, marks=pytest.mark.long)])
+
+
+@drawn
 @pytest.mark.parametrize("name", NAMES)
 def test_entries_of_the_miniature_are_derived_again_from_its_files(
-    name: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+    name: str, drawn: int, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     if name in built.THREE:
         lite = built.lite(tmp_path_factory)
         place, audit = lite.release / "data" / name, lite.release / "audit" / f"{name}.parquet"
         roots = sorted((lite.data / "cache" / "miniatures" / name).glob(f"*/{name}"))
     else:
-        made = built.lane(name, tmp_path)
+        built.miniature(tmp_path_factory, name)
+        made = built.lane(name, tmp_path, cache=built.miniatures(tmp_path_factory))
         record = built.run_lane(made)
         place = Path(made.store.url(made.stage("benchmark").place(record.key)))
         audit, roots = place / "audit.parquet", [made.files.root]
     assert len(roots) == 1
-    check(name, roots[0], entries_of(place, audit), DRAWN)
+    check(name, roots[0], entries_of(place, audit), drawn)
 
 
+@drawn
 @pytest.mark.parametrize("name", NAMES)
 def test_entries_of_the_real_files_are_derived_again(
-    name: str, tmp_path: Path, realdata: Callable[[str], Path]
+    name: str, drawn: int, tmp_path: Path, realdata: Callable[[str], Path]
 ) -> None:
     root = realdata(name)
     made = built.lane(name, tmp_path, mirror=root.parent, config=BenchmarkConfig())
@@ -92,7 +99,7 @@ def test_entries_of_the_real_files_are_derived_again(
         pytest.skip(f"the real files of {name} contain no window: {absent}")
     assert record.raw.origin == "mirror"
     place = Path(made.store.url(made.stage("benchmark").place(record.key)))
-    check(name, root, entries_of(place, place / "audit.parquet"), DRAWN)
+    check(name, root, entries_of(place, place / "audit.parquet"), drawn)
 
 
 def test_a_wrong_value_or_vote_would_be_detected(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -12,8 +12,9 @@ import polars as pl
 from readbench_data.dataset.files import OriginKind
 from readbench_data.evaluation.board.means import BASELINES, compared, covered, macro_table
 from readbench_data.evaluation.run.results import EvaluationResult, Row, gather
-from readbench_data.evaluation.run.results_store import ResultsStore, UnitStatus
-from readbench_data.evaluation.task.release_data import LEVELS, Release
+from readbench_data.evaluation.run.results_store import UnitStatus
+from readbench_data.evaluation.run.session import Session
+from readbench_data.evaluation.task.release_data import LEVELS
 
 if TYPE_CHECKING:
     from readbench_data.evaluation.statistics.comparison import Comparison
@@ -247,7 +248,7 @@ class Leaderboard:
         return compare(values)
 
 
-def leaderboard(release: Path, out: Path) -> Leaderboard:
+def leaderboard(release: Path, out: Path, session: Session | None = None) -> Leaderboard:
     """Return the leaderboard of everything that is stored for a release; nothing is computed.
 
     Parameters
@@ -256,6 +257,8 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
         A release folder.
     out : Path
         The folder of results that was given to :func:`~readbench_data.evaluation.run.protocol.evaluate`.
+    session : Session, optional
+        What earlier calls for the same two folders have read. None: everything is read again.
 
     Examples
     --------
@@ -267,7 +270,8 @@ def leaderboard(release: Path, out: Path) -> Leaderboard:
     >>> board.macro()["method"].to_list()
     ['ED', 'Random']
     """
-    opened, store = Release(release), ResultsStore(out)
+    session = session or Session.open(release, out)
+    opened, store = session.release, session.store
     found = {n: opened.other_alignment(n) for n, info in opened.datasets.items() if info.has_data}
     others = {name: other for name, other in found.items() if other is not None}
     otherwise = gather(opened, store, list(others), alignments=others) if others else None

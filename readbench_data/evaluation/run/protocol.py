@@ -18,9 +18,9 @@ from readbench_data.evaluation.methods.registry import SHORT_LIST, method
 from readbench_data.evaluation.methods.trivial import Random
 from readbench_data.evaluation.run.results import EvaluationResult, gather
 from readbench_data.evaluation.run.results_store import ResultsStore, Unit, UnitFacts, UnitStatus
+from readbench_data.evaluation.run.session import Session
 from readbench_data.evaluation.run.warm import warm_up
 from readbench_data.evaluation.scoring.measure import Cost, measured, pinned_threads
-from readbench_data.evaluation.task.arrays import ArrayCache
 from readbench_data.evaluation.task.release_data import LEVELS, DatasetInfo, Release
 from readbench_data.evaluation.task.task import Task
 from readbench_data.evaluation.task.windows import NAME, POSITION
@@ -35,6 +35,7 @@ def evaluate(
     datasets: list[str] | None = None,
     progress: Progress | None = None,
     alignment: str | None = None,
+    session: Session | None = None,
 ) -> EvaluationResult:
     """Evaluate methods on a release, store the results and return them as rows.
 
@@ -57,6 +58,8 @@ def evaluate(
         How channels are compared. None: as the release states for each dataset. Where both alignments are possible and
         differ, the other one is computed and stored too, so that the board can show the difference; the returned rows
         are those of the stated one only.
+    session : Session, optional
+        What earlier calls for the same two folders have read. None: everything is read again.
 
     Returns
     -------
@@ -80,7 +83,9 @@ def evaluate(
     >>> ed > random
     True
     """
-    return evaluate_methods(release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress, alignment)
+    return evaluate_methods(
+        release, out, [method(m) for m in methods or SHORT_LIST], datasets, progress, alignment, session
+    )
 
 
 def evaluate_methods(
@@ -90,6 +95,7 @@ def evaluate_methods(
     datasets: list[str] | None = None,
     progress: Progress | None = None,
     alignment: str | None = None,
+    session: Session | None = None,
 ) -> EvaluationResult:
     """Evaluate method objects, also your own; otherwise the same as :func:`evaluate`.
 
@@ -98,14 +104,15 @@ def evaluate_methods(
     methods : sequence of Method
         See :class:`~readbench_data.evaluation.methods.base.Method`. Results are stored by name, parameters and code.
     """
-    opened, store = Release(release), ResultsStore(out)
+    session = session or Session.open(release, out)
+    opened, store = session.release, session.store
     tell = progress or (lambda line: None)
     chosen = [opened.info(d) for d in (datasets if datasets is not None else opened.datasets)]
     chosen = [_aligned(opened, info, alignment, tell) for info in chosen]
     others = [] if alignment else [o for info in chosen if (o := _otherwise(opened, info)) is not None]
     for info in (*chosen, *others):
         if info.has_data:
-            _evaluate_dataset(opened, info, store, methods, tell)
+            _evaluate_dataset(session, info, methods, tell)
         else:
             tell(f"{info.name}: no data ({info.reason or info.status})")
     units = [u for m in methods for i in chosen if i.has_data for u in _units(m, i)]
@@ -144,15 +151,14 @@ def _units(scorer: Method, info: DatasetInfo) -> list[Unit]:
     ]
 
 
-def _evaluate_dataset(
-    release: Release, info: DatasetInfo, store: ResultsStore, methods: Sequence[Method], tell: Progress
-) -> None:
+def _evaluate_dataset(session: Session, info: DatasetInfo, methods: Sequence[Method], tell: Progress) -> None:
+    store = session.store
     todo = [(m, u) for m in methods for u in _units(m, info) if not _done(store, u)]
     todo.sort(key=lambda pair: pair[1].rho)  # what methods share at a level is kept for one level at a time
     if not todo:
         tell(f"{_shown(info)}: {len(methods)} methods, all stored")
         return
-    task = Task.load(release, info.name, ArrayCache(store.shared), info.alignment)
+    task = session.task(info)
     for scorer, unit in todo:
         facts, ranking, scores = run_unit(scorer, task, unit.rho, unit.random_state or 0)
         store.put(unit, facts.changed(origin=info.origin, partial=info.partial), ranking, scores)
@@ -160,6 +166,7 @@ def _evaluate_dataset(
         where = f" on {', '.join(scorer.devices())}" if scorer.devices() else ""
         outcome = f"{facts.wall_s:.2f} s{where}" if facts.status == UnitStatus.OK else f"FAILED: {facts.reason}"
         tell(f"{_shown(info)}: {scorer.name} at {unit.rho} %{state}: {outcome}")
+    task.drop_caches()
 
 
 def _shown(info: DatasetInfo) -> str:

@@ -10,7 +10,7 @@ from readbench_data.evaluation.run.results_store import ResultsStore
 from readbench_data.evaluation.task.release_data import Release
 
 
-def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
+def prune_shared(out: Path, releases: Iterable[Path], store: ResultsStore | None = None) -> list[Path]:
     """Remove the shared arrays (distances, embeddings) that no stored result of ``releases`` was computed from.
 
     This removes the arrays of a dataset that was built again, and those of an earlier version of a method's code once
@@ -22,6 +22,8 @@ def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
         The folder of results.
     releases : iterable of Path
         The folder of every release that is still in use.
+    store : ResultsStore, optional
+        The opened folder of results, so that units it has read are not read again.
 
     Returns
     -------
@@ -33,4 +35,4 @@ def prune_shared(out: Path, releases: Iterable[Path]) -> list[Path]:
     except ReadbenchError:
         return []
     hashes = ({i.name: i.data_hash for i in release.datasets.values() if i.has_data} for release in opened)
-    return ResultsStore(out).prune(hashes)
+    return (store or ResultsStore(out)).prune(hashes)

@@ -191,7 +191,7 @@ def gather(
         mine = [r for r in records if r.unit.dataset == info.name]
         for record in mine if labels is not None else ():
             assert labels is not None
-            new_rows, table = _unit_rows(record, info, labels)
+            new_rows, table = _derived(store, record, info, labels)
             rows.extend(new_rows)
             if table is not None:
                 queries.append(table)
@@ -210,6 +210,18 @@ def _stored(
         return store.selected({i.name: i.data_hash for i in infos if i.has_data})
     found = (store.find(unit) for unit in units)
     return sorted((record for record in found if record is not None), key=in_order), ()
+
+
+def _derived(
+    store: ResultsStore, record: UnitRecord, info: DatasetInfo, labels: TaskLabels
+) -> tuple[list[Row], pl.DataFrame | None]:
+    """Return :func:`_unit_rows`, computed once per record that a store has read."""
+    key = record.file, info
+    held = store.derived.get(key)
+    if held is None or held[0] is not record:
+        held = store.derived[key] = record, _unit_rows(record, info, labels)
+    rows: tuple[list[Row], pl.DataFrame | None] = held[1]
+    return rows
 
 
 def _unit_rows(record: UnitRecord, info: DatasetInfo, labels: TaskLabels) -> tuple[list[Row], pl.DataFrame | None]:

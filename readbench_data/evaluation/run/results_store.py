@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -123,10 +124,15 @@ class UnitRecord:
 
 
 class ResultsStore:
-    """The stored units below one local folder."""
+    """The stored units below one local folder. A file is read again only if it has changed.
+
+    ``derived`` holds what was computed from a record, by its file and what else it depends on.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = Path(root)
+        self.derived: dict[tuple[Path, object], tuple[UnitRecord, Any]] = {}
+        self._found: dict[Path, tuple[tuple[int, int, int], UnitRecord]] = {}
 
     @property
     def shared(self) -> Path:
@@ -245,9 +251,23 @@ class ResultsStore:
                 folder.rmdir()
         return removed
 
-    @staticmethod
-    def _read(file: Path, data_hash: str) -> UnitRecord | tuple[str, str] | None:
+    def _read(self, file: Path, data_hash: str) -> UnitRecord | tuple[str, str] | None:
         """Return a file's record; None if it is of other data; method and reason if it cannot be used."""
+        try:
+            status = file.stat()
+            stamp = status.st_mtime_ns, status.st_size, status.st_ino
+        except OSError:
+            return f"file {file.name}", UNREADABLE
+        held = self._found.get(file)
+        if held is None or held[0] != stamp:
+            found = self._parse(file, data_hash)
+            if not isinstance(found, UnitRecord):
+                return found
+            held = self._found[file] = stamp, found
+        return held[1] if held[1].unit.data_hash == data_hash else None
+
+    @staticmethod
+    def _parse(file: Path, data_hash: str) -> UnitRecord | tuple[str, str] | None:
         try:
             with np.load(file) as stored:
                 found = json.loads(str(stored["record"]))

@@ -93,3 +93,7 @@ class LevelCache:
         if rho != self._rho:
             self._rho, self._held = rho, {}
         return self._held
+
+    def release(self) -> None:
+        """Drop the values."""
+        self._rho, self._held = None, {}

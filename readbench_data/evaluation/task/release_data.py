@@ -108,6 +108,8 @@ class Release:
 
     def __init__(self, root: Path) -> None:
         self.root = Path(root)
+        self._labels: dict[str, TaskLabels] = {}
+        self._channels: dict[str, set[tuple[str, ...]]] = {}
         manifest = self.root / "manifest.json"
         if not manifest.is_file():
             raise UsageError(f"{self.root}: no release here (manifest.json is missing); build one first")
@@ -162,9 +164,11 @@ class Release:
         return stated
 
     def _channel_sets(self, name: str) -> set[tuple[str, ...]]:
-        queries, corpora = self._tables(name, ["channels"])
-        tables = (queries, *(table for _, table in corpora))
-        return {tuple(names) for table in tables for names in table.column("channels").to_pylist()}
+        if name not in self._channels:
+            queries, corpora = self._tables(name, ["channels"])
+            tables = (queries, *(table for _, table in corpora))
+            self._channels[name] = {tuple(names) for table in tables for names in table.column("channels").to_pylist()}
+        return self._channels[name]
 
     def same_channel_count(self, name: str) -> bool:
         """Return whether all windows of a dataset have equally many channels, so it can be aligned by position."""
@@ -198,7 +202,12 @@ class Release:
             raise ReadbenchError(f"{folder}: {error}; run `readbench verify`") from error
 
     def labels(self, name: str) -> TaskLabels:
-        """Return ids and classes only: enough to compute every metric from a stored ranking."""
+        """Return ids and classes only: enough to compute every metric from a stored ranking. They are read once."""
+        if name not in self._labels:
+            self._labels[name] = self._read_labels(name)
+        return self._labels[name]
+
+    def _read_labels(self, name: str) -> TaskLabels:
         queries, corpora = self._tables(name, ["entry_id", "class_label"])
 
         def column(table: Any, key: str) -> list[str]:

@@ -131,6 +131,11 @@ class Task:
     def aligned_reference(self) -> Aligned:
         return align(self.reference, self.channels, self.length, self.scale)
 
+    def drop_caches(self) -> None:
+        """Drop the arrays of methods from memory; the windows stay, aligned or not."""
+        self.cache.release()
+        self.level_cache.release()
+
     def view(self, rho: int, seed: int = 0) -> View:
         return View(self, rho, seed)
 
