@@ -16,6 +16,7 @@ from readbench_data.audit import tallies
 from readbench_data.audit.channels import SHOWN, tally_rows
 from readbench_data.audit.findings import Findings, Values, find
 from readbench_data.entry import NORMAL
+from readbench_data.leakage.shifted_copies import LIMITS, OUT_OF_REACH
 from readbench_data.leakage.shortcuts import Shortcut
 from readbench_data.pages import charts
 from readbench_data.pages.page import render_page
@@ -143,6 +144,9 @@ def _leaks(found: Findings) -> Section:
     ]
     return {
         "here": found.here,
+        "sees": LIMITS,
+        "blind": OUT_OF_REACH,
+        "pairs": found.leaks.near.height,
         "blocking": sum(f.count for f in found.leaks.breaches),
         "found": [row for row in rows if row[0]],
         "clean": [row[:3] for row in rows if not row[0]],

@@ -13,6 +13,7 @@ from readbench_data.audit.channels import channel_tally
 from readbench_data.audit.lane_files import lane_files
 from readbench_data.entry import unnest
 from readbench_data.lane import SHARD
+from readbench_data.leakage import shifted_copies
 from readbench_data.leakage.facts import from_release, from_store, is_current
 from readbench_data.leakage.leaks import LeakReport, find_leaks
 from readbench_data.leakage.shortcuts import Shortcut, find_shortcuts
@@ -65,6 +66,11 @@ class Findings:
                 {"kind": f.kind, "what": f.what, "count": f.count, "blocking": f.blocking, "examples": list(f.examples)}
                 for f in self.leaks.findings
             ],
+            "near_duplicates": {
+                "sees": shifted_copies.LIMITS,
+                "does_not_see": shifted_copies.OUT_OF_REACH,
+                "pairs": self.leaks.near.to_dicts(),
+            },
             "shared_stretches": None
             if self.stretches is None
             else [

@@ -23,6 +23,7 @@ Examples:
   readbench audit --dataset mit_bih                   counts of windows by outcome and of missing values by channel
   readbench audit --dataset mit_bih --html mit.html   the same as a page, with plots, leaks, shortcuts, sensitivity
   readbench audit --dataset mit_bih --json            the content of that page as JSON
+  readbench audit --dataset mit_bih --pairs near.parquet   all pairs of near duplicates as a table
   readbench audit --html pages                        one page per dataset and an index, in the folder pages
 """
 
@@ -35,6 +36,7 @@ Examples:
     metavar="FILE",
     help="With --dataset: write its page to this file. Without: a folder for the pages of all datasets and an index.",
 )
+@click.option("--pairs", metavar="FILE.parquet", help="With --dataset: write all pairs of near duplicates as a table.")
 @click.option("--plot", metavar="FILE.png", help="Write a plot of the window's channels above the label track.")
 @click.option(
     "--json",
@@ -48,6 +50,7 @@ def audit(
     entry_id: str | None,
     dataset: str | None,
     html: str | None,
+    pairs: str | None,
     plot: str | None,
     as_json: bool,
     release: str | None,
@@ -67,13 +70,19 @@ def audit(
         raise UsageError("--plot is for one window: give its ENTRY_ID")
     if entry_id is not None and html is not None:
         raise UsageError("--html is for datasets: for one window use --plot FILE.png")
+    if pairs is not None and (dataset is None or html is not None or as_json):
+        raise UsageError("--pairs needs --dataset NAME, without --html and --json (--json lists the pairs too)")
     if as_json and html is not None:
         raise UsageError("give --json or --html, not both")
     picture = output_file("--plot", plot, ".png") if plot is not None else None
     target = _page_target(html, dataset) if html is not None else None
+    table = output_file("--pairs", pairs, ".parquet") if pairs is not None else None
     folder = find_release(data, release)
     if target is not None:
         _pages(target, folder, dataset, data)
+        return
+    if dataset is not None and table is not None:
+        _pairs(table, folder, dataset, data)
         return
     if dataset is not None:
         summary = overview(folder, dataset, open_store(data))
@@ -116,6 +125,22 @@ def _plot(path: Path, release: Path, facts: EntryFacts, found: Trace | None) -> 
         values, channels = entry
     plot_entry(path, facts, values, channels, found)
     click.echo(f"written: {path}", err=True)
+
+
+def _pairs(path: Path, release: Path, dataset: str, data: str) -> None:
+    from readbench_data.leakage.facts import from_release
+    from readbench_data.leakage.leaks import near_pairs
+    from readbench_data.leakage.shifted_copies import LIMITS, OUT_OF_REACH
+    from readbench_data.pages.wording import counted
+    from readbench_data.release.reading import read_audit
+    from readbench_data.windows.outcomes import SELECTED
+
+    read_audit(release, dataset, ["entry_id"])  # refuses a dataset that is not in the release
+    facts = from_release(release, dataset)
+    found = near_pairs(facts.only(facts.windows["outcome"].is_in(SELECTED)))
+    found.write_parquet(path, metadata={"sees": LIMITS, "does_not_see": OUT_OF_REACH})
+    click.echo(f"written: {path} ({counted(found.height, 'pair')})")
+    click.echo(f"{LIMITS}; {OUT_OF_REACH}", err=True)
 
 
 def _labels(release: Path) -> dict[str, LabelMap]:

@@ -3,8 +3,9 @@
 Every check reports a count and examples. Blocking checks stop a build: a unit on both sides, the same values twice
 among the selected windows, rows of an original file that a query and a corpus entry share. Advisory checks are
 reported only: equal values after z-normalisation (they differ by a gain and an offset), near duplicates (they differ
-by a shift), overlapping windows on one side, series that occur in several files or recordings, recordings of one unit
-that overlap in time. Hashes and sketches come from the window index; values are read only to confirm near duplicates.
+by a shift; see ``shifted_copies``), overlapping windows on one side, series that occur in several files or recordings,
+recordings of one unit that overlap in time. Hashes come from the window index; the values of the selected windows are
+read to find near duplicates.
 
 A new check is a function that returns a :class:`Finding`, a line in ``KINDS``, and a call in :func:`find_leaks`.
 """
@@ -16,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from readbench_data.leakage.facts import Facts
-from readbench_data.leakage.near_duplicates import candidates, confirmed
+from readbench_data.leakage.facts import Facts, Schema
+from readbench_data.leakage.shifted_copies import shifted_copies
 from readbench_data.windows.outcomes import SELECTED, Outcome, Reason
 
 EXAMPLES = 5
@@ -29,6 +30,10 @@ KINDS: dict[str, tuple[bool, str]] = {
     "same_shape_across": (False, "queries that equal a corpus entry after z-normalisation"),
     "same_shape_within": (False, "selected windows that equal another one on their side after z-normalisation"),
     "near_duplicate_across": (False, "queries that correlate with a corpus entry as strongly as a shifted copy"),
+    "near_duplicate_within": (
+        False,
+        "selected windows that correlate so with another one on their side",
+    ),
     "overlap_within": (False, "selected windows that share rows of the original with another one on their side"),
     "duplicate_kept_once": (False, "windows that repeat another one of their class: only the first can be selected"),
     "conflicting_duplicate": (False, "windows dropped because an identical one has another class"),
@@ -37,6 +42,21 @@ KINDS: dict[str, tuple[bool, str]] = {
     "overlap_in_time": (False, "recordings that overlap in time with another one of their unit"),
 }
 """Kind of finding -> whether it is blocking, and what is counted."""
+
+NEAR: Schema = {
+    "first": pl.String,
+    "second": pl.String,
+    "first_outcome": pl.String,
+    "second_outcome": pl.String,
+    "first_class": pl.String,
+    "second_class": pl.String,
+    "correlation": pl.Float64,
+    "shift": pl.Int64,
+    "same_shape": pl.Boolean,
+    "shared_rows": pl.Int64,
+}
+"""Pairs of near duplicates, a query always first: step t of ``second`` is step t + ``shift`` of ``first``;
+``same_shape``: equal after z-normalisation; ``shared_rows``: rows of the original that both have."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +80,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class LeakReport:
-    """All findings of a dataset, one per kind, in the order of ``KINDS``."""
+    """All findings of a dataset, one per kind, in the order of ``KINDS``. ``near``: all pairs of near duplicates (the
+    columns ``NEAR``), also those that a hash finds or that share rows."""
 
     dataset: str
     findings: tuple[Finding, ...] = field(default=())
+    near: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=NEAR))
 
     @property
     def breaches(self) -> list[Finding]:
@@ -82,6 +104,7 @@ def find_leaks(facts: Facts) -> LeakReport:
     """Run every check on the windows of a dataset."""
     frame = facts.windows
     drawn = facts.only(frame["outcome"].is_in(SELECTED))
+    near = near_pairs(drawn)
     found = (
         _units(drawn.windows),
         _across("duplicate_across", drawn.windows, "content_hash"),
@@ -89,13 +112,13 @@ def find_leaks(facts: Facts) -> LeakReport:
         *_overlaps(drawn.windows),
         _across("same_shape_across", _moving(drawn.windows), "shape_hash"),
         _within("same_shape_within", _moving(drawn.windows), "shape_hash"),
-        _near(drawn),
+        *_near(near),
         *_decided_before(frame),
         _shared(frame),
         _overlap_in_time(frame),
     )
     order = {kind: number for number, kind in enumerate(KINDS)}
-    return LeakReport(facts.dataset, tuple(sorted(found, key=lambda f: order[f.kind])))
+    return LeakReport(facts.dataset, tuple(sorted(found, key=lambda f: order[f.kind])), near)
 
 
 def _units(drawn: pl.DataFrame) -> Finding:
@@ -158,22 +181,67 @@ def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
     return Finding("overlap_across", len(shared), words[0]), Finding("overlap_within", len(later), words[1])
 
 
-def _near(drawn: Facts) -> Finding:
-    """Near duplicates across the two sides that are not found by a hash."""
-    query = np.flatnonzero((drawn.windows["outcome"] == Outcome.QUERY).to_numpy())
-    corpus = np.flatnonzero((drawn.windows["outcome"] == Outcome.CORPUS).to_numpy())
-    pairs = candidates(drawn.sketches[query], drawn.sketches[corpus])
-    ids = drawn.windows["entry_id"].to_list()
-    named = {ids[i] for i in query[pairs.query]} | {ids[i] for i in corpus[pairs.corpus]}
-    values = drawn.values(named)
-    shapes = drawn.windows["shape_hash"].to_list()
+def near_pairs(drawn: Facts) -> pl.DataFrame:
+    """Return every pair of near duplicates among selected windows of one shape, with the columns ``NEAR``."""
+    frame = drawn.windows.sort(pl.col("outcome") != Outcome.QUERY, "entry_id")
+    values = drawn.values(frame["entry_id"])
+    shapes: dict[tuple[int, ...], list[int]] = {}
+    for at, name in enumerate(frame["entry_id"]):
+        if name in values:
+            shapes.setdefault(values[name].shape, []).append(at)
     found = []
-    for a, b, value, lag in confirmed(pairs, lambda a, b: (values[ids[query[a]]], values[ids[corpus[b]]])):
-        if shapes[query[a]] != shapes[corpus[b]]:
-            found.append(
-                f"query {ids[query[a]]} and corpus entry {ids[corpus[b]]}: correlation {value:.5f} at a shift of {lag}"
+    for members in shapes.values():
+        place = np.array(members)
+        names = frame["entry_id"][members]
+        pairs = shifted_copies(np.stack([values[name] for name in names]))
+        columns = {"correlation": pairs.correlation, "shift": pairs.shift}
+        found.append(pl.DataFrame({"a": place[pairs.first], "b": place[pairs.second], **columns}))
+    if not found:
+        return pl.DataFrame(schema=NEAR)
+    every, known = pl.concat(found), frame.with_row_index("a").with_columns(pl.col("a").cast(pl.Int64))
+    columns_of = ["a", "entry_id", "outcome", "class_label", "shape_hash", "source_file", "recording_id"]
+    own = known.select(*columns_of, "row_start", "row_stop")
+    joined = every.join(own, on="a").join(own.rename({"a": "b"}), on="b", suffix="_b")
+    one = (pl.col("source_file") == pl.col("source_file_b")) & (pl.col("recording_id") == pl.col("recording_id_b"))
+    common = pl.min_horizontal("row_stop", "row_stop_b") - pl.max_horizontal("row_start", "row_start_b")
+    return (
+        joined.with_columns(
+            same_shape=(pl.col("shape_hash") == pl.col("shape_hash_b")).fill_null(False),
+            shared_rows=pl.when(one).then(common.clip(0)).otherwise(0).fill_null(0).cast(pl.Int64),
+        )
+        .sort("a", "b")
+        .rename(
+            {
+                **{"entry_id": "first", "outcome": "first_outcome", "class_label": "first_class"},
+                **{"entry_id_b": "second", "outcome_b": "second_outcome", "class_label_b": "second_class"},
+            }
+        )
+        .select(pl.col(name).cast(kind) for name, kind in NEAR.items())
+    )
+
+
+def _near(pairs: pl.DataFrame) -> tuple[Finding, Finding]:
+    """Near duplicates that are not found by a hash; within a side only those that share no rows, which are a finding of
+    their own."""
+    across = pl.col("first_outcome") != pl.col("second_outcome")
+    rest = pairs.filter(~pl.col("same_shape")).sort(-pl.col("correlation"), "first", "second")
+    found = []
+    for kind, chosen, window in (
+        ("near_duplicate_across", across, "first"),
+        ("near_duplicate_within", ~across & (pl.col("shared_rows") == 0), "second"),
+    ):
+        own = rest.filter(chosen).unique(window, keep="first", maintain_order=True).sort(window)
+        words = [
+            (f"query {a} and corpus entry {b}" if across_sides else f"{a} and {b}, both {outcome}")
+            + f": correlation {value:.5f} at a shift of {shift}"
+            for across_sides, (a, b, outcome, value, shift) in zip(
+                own.select(across).to_series(),
+                own.select("first", "second", "first_outcome", "correlation", "shift").rows(),
+                strict=True,
             )
-    return Finding("near_duplicate_across", len(found), tuple(found[:EXAMPLES]))
+        ]
+        found.append(Finding(kind, own.height, tuple(words[:EXAMPLES])))
+    return found[0], found[1]
 
 
 def _decided_before(frame: pl.DataFrame) -> tuple[Finding, Finding, Finding]:
