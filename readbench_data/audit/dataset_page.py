@@ -154,7 +154,13 @@ def _leaks(found: Findings) -> Section:
 
 
 def _shortcuts(found: Sequence[Shortcut]) -> list[tuple[object, ...]]:
-    return [(s.trait, s.says, f"{s.ndcg:.3f}", f"{s.random:.3f}", f"{s.error:.3f}", s.clear) for s in found]
+    return [
+        (
+            *(s.trait, s.says, f"{s.ndcg:.3f}", f"{s.random:.3f}", f"{s.exchanged:.3f}"),
+            *("-" if s.p is None else f"{s.p:.4f}", s.verdict),
+        )
+        for s in found
+    ]
 
 
 def _sensitivity(variants: Sequence[Variant] | None) -> list[tuple[object, ...]] | None:

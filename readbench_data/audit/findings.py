@@ -83,8 +83,11 @@ class Findings:
                     "says": s.says,
                     "ndcg": s.ndcg,
                     "random": s.random,
-                    "error": s.error,
+                    "exchanged": s.exchanged,
+                    "p": s.p,
+                    "units": s.units,
                     "queries": s.queries,
+                    "verdict": s.verdict,
                     "clear": s.clear,
                 }
                 for s in self.shortcuts

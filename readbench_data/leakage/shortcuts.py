@@ -1,9 +1,9 @@
 """Shortcuts: how well a trait ranks the corpus although it should carry no information about the class.
 
 Each trivial ranker orders the corpus by one trait alone, nearest first. Ties are in random order, so the score is an
-exact expectation. If a ranker clearly beats the random order, the trait reveals the class, and a method can score by
-it without retrieving a similar case. Our definition of clearly: NDCG@10 at least ``MARGIN`` above random, and more
-than ``STANDARD_ERRORS`` standard errors over the queries.
+exact expectation. If a ranker is clearly better or worse than the random order, the trait reveals the class, and a
+method can score by it without retrieving a similar case. Our definition of clearly: NDCG@10 at least ``MARGIN`` away
+from random, and a permutation test over the query units, corrected over all traits, rejects (``unit_permutations``).
 """
 
 from __future__ import annotations
@@ -14,37 +14,44 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from readbench_data.evaluation.scoring.metrics import (
-    n_relevant,
-    random_expectation,
-    ranking_metrics,
-    tie_averaged_gain,
-)
+from readbench_data.entry import NORMAL
+from readbench_data.evaluation.scoring.metrics import DISCOUNT, IDEAL, n_relevant, random_expectation
 from readbench_data.leakage.facts import Facts
+from readbench_data.leakage.unit_permutations import ALPHA, exchange_units
 from readbench_data.windows.outcomes import SELECTED, Outcome
 
 MARGIN = 0.10
-STANDARD_ERRORS = 3.0
 CUTOFF = 10
 
 
 @dataclass(frozen=True)
 class Shortcut:
-    """The result of one trivial ranker on one dataset: NDCG@10, the expectation of a random order, the standard error
-    of their difference, and the number of queries. ``says``: what it compares."""
+    """The result of one trivial ranker on one dataset: NDCG@10, the expectation of a random order, the mean if the
+    query units exchange their traits (``exchanged``), the corrected ``p`` of the permutation test (None where it cannot
+    be decided), the number of query ``units`` and of queries. ``says``: what it compares."""
 
     trait: str
     says: str
     ndcg: float
     random: float
-    error: float
+    exchanged: float
+    p: float | None
+    units: int
     queries: int
 
     @property
     def clear(self) -> bool:
-        """Whether it clearly beats the random order."""
-        gain = self.ndcg - self.random
-        return gain >= MARGIN and gain > STANDARD_ERRORS * self.error
+        """Whether it is clearly better or worse than the random order."""
+        return abs(self.ndcg - self.random) >= MARGIN and self.p is not None and self.p <= ALPHA
+
+    @property
+    def verdict(self) -> str:
+        """Whether the trait reveals the class, in words."""
+        if self.p is None:
+            return f"cannot be decided from {self.units} query unit{'s' if self.units > 1 else ''}"
+        if not self.clear:
+            return "no"
+        return "yes" if self.ndcg > self.random else "yes, as it ranks clearly worse than random"
 
 
 TRAITS: dict[str, str] = {
@@ -60,23 +67,47 @@ TRAITS: dict[str, str] = {
 def find_shortcuts(facts: Facts) -> list[Shortcut]:
     """Run every trivial ranker on the queries and the corpus at the highest pollution; no result without queries."""
     frame = _with_traits(facts.windows)
-    queries = frame.filter(pl.col("outcome") == Outcome.QUERY)
+    queries = frame.filter(pl.col("outcome") == Outcome.QUERY).sort("unit", "recording_id", "row_start", "entry_id")
     corpus = frame.filter(pl.col("outcome") == Outcome.CORPUS)
     if not queries.height or not corpus.height:
         return []
     wanted, labels = queries["class_label"].to_numpy(), corpus["class_label"].to_numpy()
-    relevant = n_relevant(wanted, labels)
-    chance = random_expectation(len(labels), relevant)["ndcg", CUTOFF]
-    found = []
-    for trait, distance in _DISTANCES.items():
-        score = -distance(queries, corpus)
-        order = np.argsort(-score, axis=1, kind="stable")
-        gain = tie_averaged_gain(order, score, wanted, labels)
-        ndcg = ranking_metrics(gain, relevant)["ndcg", CUTOFF]
-        spread = float(np.std(ndcg - chance, ddof=1)) if len(ndcg) > 1 else 0.0
-        error = spread / float(np.sqrt(len(ndcg)))
-        found.append(Shortcut(trait, TRAITS[trait], float(ndcg.mean()), float(chance.mean()), error, len(ndcg)))
-    return found
+    classes, own = np.unique(wanted, return_inverse=True)
+    tables = np.stack([ndcg_by_class(distance(queries, corpus), classes, labels) for distance in _DISTANCES.values()])
+    tested = exchange_units(tables, own, queries["unit"].rank("dense").to_numpy())
+    chance = float(random_expectation(len(labels), n_relevant(wanted, labels))["ndcg", CUTOFF].mean())
+    rows = zip(_DISTANCES, tested.observed.tolist(), tested.exchanged.tolist(), tested.p.tolist(), strict=True)
+    return [
+        Shortcut(name, TRAITS[name], ndcg, chance, mean, None if np.isnan(p) else p, tested.units, queries.height)
+        for name, ndcg, mean, p in rows
+    ]
+
+
+def ndcg_by_class(distance: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return NDCG@10 of every query if it had each of the ``classes``, [nq][classes]: the corpus by distance [nq][N],
+    the mean over all orders of ties."""
+    nq, n = distance.shape
+    order = np.argsort(distance, axis=1, kind="stable")
+    ranked = np.take_along_axis(distance, order, axis=1)
+    depth = min(CUTOFF, n)
+    # Every rank of a group of equal distances gets the group's share of relevant entries.
+    opens = np.concatenate([np.ones((nq, 1), bool), ranked[:, 1:] != ranked[:, :-1]], axis=1)
+    group = np.cumsum(opens, axis=1) - 1
+    size = np.zeros((nq, depth))
+    inside = group < depth
+    rows = np.broadcast_to(np.arange(nq)[:, None], group.shape)
+    size += np.bincount((rows * depth + group)[inside], minlength=nq * depth).reshape(nq, depth)
+    table = np.zeros((nq, len(classes)))
+    for number, name in enumerate(classes):
+        relevant = labels == name
+        count = int(relevant.sum())
+        if name == NORMAL or not count:
+            continue
+        flat = (rows * depth + group)[inside & relevant[order]]
+        share = np.bincount(flat, minlength=nq * depth).reshape(nq, depth) / np.maximum(size, 1)
+        gain = np.take_along_axis(share, group[:, :depth], axis=1)
+        table[:, number] = gain @ DISCOUNT[:depth] / IDEAL[min(count, CUTOFF)]
+    return table
 
 
 def _with_traits(windows: pl.DataFrame) -> pl.DataFrame:

@@ -6,8 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from readbench_data.evaluation.scoring.metrics import n_relevant, ranking_metrics, tie_averaged_gain
 from readbench_data.leakage.facts import Facts
-from readbench_data.leakage.shortcuts import TRAITS, find_shortcuts
+from readbench_data.leakage.shortcuts import TRAITS, find_shortcuts, ndcg_by_class
 
 
 def facts(**columns: list[object]) -> Facts:
@@ -65,7 +66,8 @@ def test_a_trait_that_reveals_the_class_is_found(trait: str, column: str, by_cla
 
 def test_the_size_of_the_unit_reveals_the_class() -> None:
     frame = facts()
-    units = ["big" if c == "a" else u for c, u in frame.windows.select("class_label", "unit").rows()]
+    # Four units of six windows with class a (a query and five entries each): one large unit alone would prove nothing.
+    units = [f"big{int(u[1:]) // 3 % 4}" if c == "a" else u for c, u in frame.windows["class_label", "unit"].rows()]
     seen = find_shortcuts(Facts("d", frame.windows.with_columns(unit=pl.Series(units)), frame.sketches, frame.values))
     size = next(s for s in seen if s.trait == "unit_size")
     # Queries of class a rank all relevant entries first (1.0); the others have 20 relevant ones among 40 ties.
@@ -77,3 +79,26 @@ def test_without_queries_there_are_no_shortcuts() -> None:
     frame = facts()
     corpus = frame.only(frame.windows["outcome"] == "corpus")
     assert find_shortcuts(corpus) == []
+
+
+def test_one_large_unit_proves_nothing() -> None:
+    frame = facts()
+    units = ["big" if c == "a" else u for c, u in frame.windows.select("class_label", "unit").rows()]
+    seen = find_shortcuts(Facts("d", frame.windows.with_columns(unit=pl.Series(units)), frame.sketches, frame.values))
+    size = next(s for s in seen if s.trait == "unit_size")
+    assert size.units == 9
+    assert not size.clear
+
+
+def test_the_table_by_class_is_the_score_of_the_leaderboard() -> None:
+    draw = np.random.default_rng(4)
+    labels, classes = draw.choice(["a", "b", "c", "Normal"], 60), np.array(["Normal", "a", "b", "none"])
+    for levels in (1, 3, 1000):
+        distance = draw.integers(0, levels, (20, 60)).astype(float)
+        table = ndcg_by_class(distance, classes, labels)
+        for number, name in enumerate(classes):
+            wanted = np.repeat(name, 20)
+            order = np.argsort(distance, axis=1, kind="stable")
+            gain = tie_averaged_gain(order, -distance, wanted, labels)
+            expected = ranking_metrics(gain, n_relevant(wanted, labels))["ndcg", 10]
+            np.testing.assert_allclose(table[:, number], expected, atol=1e-12)
