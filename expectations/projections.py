@@ -125,13 +125,13 @@ def _normals_error(audit: pl.DataFrame, anomalies: int, config: BenchmarkConfig)
 
 
 def leaks(found: LeakReport, shortcuts: Sequence[Shortcut]) -> pd.DataFrame:
-    """Return one row per dataset: the number of leaks of each kind and of clear shortcuts."""
-    return pd.DataFrame([{**found.counts(), "clear_shortcuts": sum(s.clear for s in shortcuts)}])
+    """Return one row per dataset: the number of leaks of each kind and of artefacts that reveal the class."""
+    return pd.DataFrame([{**found.counts(), "clear_shortcuts": sum(s.artefact for s in shortcuts)}])
 
 
 def leak_examples(found: LeakReport, shortcuts: Sequence[Shortcut]) -> dict[str, Sequence[str]]:
     """Return examples of leaks and shortcuts, by column of :func:`leaks`."""
-    clear = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.clear]
+    clear = [f"{s.trait}: NDCG@10 {s.ndcg:.3f}, random {s.random:.3f}" for s in shortcuts if s.artefact]
     return {**{f.kind: f.examples for f in found.findings}, "clear_shortcuts": clear}
 
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from readbench_data.audit import tallies
 from readbench_data.audit.channels import SHOWN, tally_rows
 from readbench_data.audit.findings import Findings, Values, find
+from readbench_data.audit.yardstick import REFERENCES, Yardstick, verdict
 from readbench_data.entry import NORMAL
 from readbench_data.leakage.shifted_copies import LIMITS, OUT_OF_REACH
 from readbench_data.leakage.shortcuts import Shortcut
@@ -58,6 +59,8 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
         if found.stretches is None
         else [(s.steps, s.a, s.a_start, s.b, s.b_start) for s in found.stretches],
         shortcuts=_shortcuts(found.shortcuts),
+        solved=None if found.yardstick is None else verdict(found.shortcuts, found.yardstick),
+        scale=[] if found.yardstick is None else _scale(found.yardstick),
         sensitivity=_sensitivity(found.variants),
         changes=CHANGES,
         fill=_fill(audit),
@@ -156,11 +159,20 @@ def _leaks(found: Findings) -> Section:
 def _shortcuts(found: Sequence[Shortcut]) -> list[tuple[object, ...]]:
     return [
         (
-            *(s.trait, s.says, f"{s.ndcg:.3f}", f"{s.random:.3f}", f"{s.exchanged:.3f}"),
+            *(s.trait, s.says, s.kind, f"{s.ndcg:.3f}", f"{s.random:.3f}", f"{s.exchanged:.3f}"),
             *("-" if s.p is None else f"{s.p:.4f}", s.verdict),
         )
         for s in found
     ]
+
+
+def _scale(scale: Yardstick) -> list[tuple[str, str]]:
+    """Chance, ED and DTW-I, and the best stored method."""
+    rows = [("random order", scale.chance)]
+    rows += [(name, value) for name in REFERENCES if (value := scale.of(name)) is not None]
+    if scale.best is not None and scale.best[0] not in REFERENCES:
+        rows.append((f"best stored method: {scale.best[0]}", scale.best[1]))
+    return [(name, f"{value:.3f}") for name, value in rows]
 
 
 def _sensitivity(variants: Sequence[Variant] | None) -> list[tuple[object, ...]] | None:

@@ -11,6 +11,7 @@ import polars as pl
 from readbench_data.audit import tallies
 from readbench_data.audit.channels import channel_tally
 from readbench_data.audit.lane_files import lane_files
+from readbench_data.audit.yardstick import Yardstick, verdict, yardstick
 from readbench_data.entry import unnest
 from readbench_data.lane import SHARD
 from readbench_data.leakage import shifted_copies
@@ -35,7 +36,8 @@ class Findings:
     """``audit``: the columns ``tallies.COLUMNS`` of every window considered; ``margins`` as returned by
     :func:`tallies.margins`; ``values`` of the published windows. ``here``: whether the data root has the lane; if so,
     all its windows were searched for leaks. Otherwise ``stretches``, ``channels`` and ``variants`` are None.
-    ``variants`` is also None without a label map, and empty if windows and classes are the source's own."""
+    ``variants`` is also None without a label map, and empty if windows and classes are the source's own.
+    ``yardstick`` is None without queries."""
 
     manifest: Manifest
     dataset: str
@@ -45,6 +47,7 @@ class Findings:
     values: Values
     leaks: LeakReport
     shortcuts: list[Shortcut]
+    yardstick: Yardstick | None
     stretches: list[SharedStretch] | None
     variants: list[Variant] | None
     channels: pl.DataFrame | None
@@ -80,6 +83,7 @@ class Findings:
             "shortcuts": [
                 {
                     "trait": s.trait,
+                    "kind": s.kind,
                     "says": s.says,
                     "ndcg": s.ndcg,
                     "random": s.random,
@@ -92,6 +96,10 @@ class Findings:
                 }
                 for s in self.shortcuts
             ],
+            "solved_by": None if self.yardstick is None else verdict(self.shortcuts, self.yardstick),
+            "yardstick": None
+            if self.yardstick is None
+            else {"random": self.yardstick.chance, **dict(self.yardstick.methods)},
             "sensitivity": None
             if self.variants is None
             else [
@@ -118,6 +126,7 @@ def find(release: Path, dataset: str, store: Store | None = None, labels: LabelM
     lane = store if store is not None and is_current(store, manifest, dataset) else None
     with lane_files(lane, dataset):
         facts = from_release(release, dataset) if lane is None else from_store(lane, dataset)
+        shortcuts = list(find_shortcuts(facts))
         return Findings(
             manifest,
             dataset,
@@ -126,7 +135,8 @@ def find(release: Path, dataset: str, store: Store | None = None, labels: LabelM
             tallies.margins(audit, described.rule.coverage),
             _published(release, dataset),
             find_leaks(facts),
-            list(find_shortcuts(facts)),
+            shortcuts,
+            yardstick(release, dataset, store, shortcuts),
             None if lane is None else _stretches(lane, dataset),
             None if lane is None or labels is None else _sweep(lane, dataset, described, labels),
             None if lane is None else channel_tally(lane, dataset),

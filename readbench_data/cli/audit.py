@@ -133,11 +133,10 @@ def _pairs(path: Path, release: Path, dataset: str, data: str) -> None:
     from readbench_data.leakage.shifted_copies import LIMITS, OUT_OF_REACH
     from readbench_data.pages.wording import counted
     from readbench_data.release.reading import read_audit
-    from readbench_data.windows.outcomes import SELECTED
 
     read_audit(release, dataset, ["entry_id"])  # refuses a dataset that is not in the release
     facts = from_release(release, dataset)
-    found = near_pairs(facts.only(facts.windows["outcome"].is_in(SELECTED)))
+    found = near_pairs(facts)
     found.write_parquet(path, metadata={"sees": LIMITS, "does_not_see": OUT_OF_REACH})
     click.echo(f"written: {path} ({counted(found.height, 'pair')})")
     click.echo(f"{LIMITS}; {OUT_OF_REACH}", err=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -57,6 +58,11 @@ class Facts:
     windows: pl.DataFrame
     sketches: np.ndarray
     values: Callable[[Iterable[str]], WindowValues]
+
+    @cached_property
+    def selected_values(self) -> WindowValues:
+        """The values of all selected windows, read once."""
+        return self.values(self.windows.filter(pl.col("outcome").is_in(SELECTED))["entry_id"])
 
     def only(self, chosen: pl.Series) -> Facts:
         """The facts of the windows for which a Boolean series is true."""

@@ -104,7 +104,7 @@ def find_leaks(facts: Facts) -> LeakReport:
     """Run every check on the windows of a dataset."""
     frame = facts.windows
     drawn = facts.only(frame["outcome"].is_in(SELECTED))
-    near = near_pairs(drawn)
+    near = near_pairs(facts)
     found = (
         _units(drawn.windows),
         _across("duplicate_across", drawn.windows, "content_hash"),
@@ -181,10 +181,11 @@ def _overlaps(drawn: pl.DataFrame) -> tuple[Finding, Finding]:
     return Finding("overlap_across", len(shared), words[0]), Finding("overlap_within", len(later), words[1])
 
 
-def near_pairs(drawn: Facts) -> pl.DataFrame:
+def near_pairs(facts: Facts) -> pl.DataFrame:
     """Return every pair of near duplicates among selected windows of one shape, with the columns ``NEAR``."""
-    frame = drawn.windows.sort(pl.col("outcome") != Outcome.QUERY, "entry_id")
-    values = drawn.values(frame["entry_id"])
+    drawn = facts.windows.filter(pl.col("outcome").is_in(SELECTED))
+    frame = drawn.sort(pl.col("outcome") != Outcome.QUERY, "entry_id")
+    values = facts.selected_values
     shapes: dict[tuple[int, ...], list[int]] = {}
     for at, name in enumerate(frame["entry_id"]):
         if name in values:

@@ -1,9 +1,10 @@
-"""Shortcuts: how well a trait ranks the corpus although it should carry no information about the class.
+"""Shortcuts: how well a single trait ranks the corpus, without any comparison of the signals' shapes.
 
-Each trivial ranker orders the corpus by one trait alone, nearest first. Ties are in random order, so the score is an
-exact expectation. If a ranker is clearly better or worse than the random order, the trait reveals the class, and a
-method can score by it without retrieving a similar case. Our definition of clearly: NDCG@10 at least ``MARGIN`` away
-from random, and a permutation test over the query units, corrected over all traits, rejects (``unit_permutations``).
+A trait is an artefact, which should carry no information about the class, or legitimate signal such as the level. Each
+trivial ranker orders the corpus by one trait alone, nearest first. Ties are in random order, so the score is an exact
+expectation. If a ranker is clearly better or worse than the random order, the trait reveals the class, and a method can
+score by it without retrieving a similar case. Our definition of clearly: NDCG@10 at least ``MARGIN`` away from random,
+and a permutation test over the query units, corrected over all traits, rejects (``unit_permutations``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from readbench_data.entry import NORMAL
 from readbench_data.evaluation.scoring.metrics import DISCOUNT, IDEAL, n_relevant, random_expectation
 from readbench_data.leakage.facts import Facts
 from readbench_data.leakage.unit_permutations import ALPHA, exchange_units
+from readbench_data.leakage.value_traits import NUMBERS, channel_numbers, distances
 from readbench_data.windows.outcomes import SELECTED, Outcome
 
 MARGIN = 0.10
@@ -28,9 +30,11 @@ CUTOFF = 10
 class Shortcut:
     """The result of one trivial ranker on one dataset: NDCG@10, the expectation of a random order, the mean if the
     query units exchange their traits (``exchanged``), the corrected ``p`` of the permutation test (None where it cannot
-    be decided), the number of query ``units`` and of queries. ``says``: what it compares."""
+    be decided), the number of query ``units`` and of queries. ``kind``: artefact or signal. ``says``: what it
+    compares."""
 
     trait: str
+    kind: str
     says: str
     ndcg: float
     random: float
@@ -45,6 +49,11 @@ class Shortcut:
         return abs(self.ndcg - self.random) >= MARGIN and self.p is not None and self.p <= ALPHA
 
     @property
+    def artefact(self) -> bool:
+        """Whether it is clear although it is not a signal of the process."""
+        return self.clear and self.kind == ARTEFACT
+
+    @property
     def verdict(self) -> str:
         """Whether the trait reveals the class, in words."""
         if self.p is None:
@@ -54,14 +63,25 @@ class Shortcut:
         return "yes" if self.ndcg > self.random else "yes, as it ranks clearly worse than random"
 
 
-TRAITS: dict[str, str] = {
-    "length": "number of steps",
-    "channel_set": "which channels the window has",
-    "missing": "share of filled cells and number of sentinels",
-    "constant_channels": "which channels are constant",
-    "position": "position of the window in its recording",
-    "unit_size": "number of windows in its unit",
+ARTEFACT, SIGNAL = "artefact", "signal"
+
+TRAITS: dict[str, tuple[str, str]] = {
+    "length": (ARTEFACT, "number of steps"),
+    "channel_set": (ARTEFACT, "which channels the window has"),
+    "missing": (ARTEFACT, "share of filled cells and number of sentinels"),
+    "constant_channels": (ARTEFACT, "which channels are constant"),
+    "position": (ARTEFACT, "position of the window in its recording"),
+    "absolute_position": (ARTEFACT, "first row in the source file"),
+    "unit_size": (ARTEFACT, "number of windows in its unit"),
+    "distinct_values": (ARTEFACT, "number of distinct values per channel"),
+    "quantisation": (ARTEFACT, "smallest step between two values per channel"),
+    "level": (SIGNAL, "mean per channel"),
+    "spread": (SIGNAL, "standard deviation per channel"),
+    "level_and_spread": (SIGNAL, "mean and standard deviation per channel"),
+    "extremes": (SIGNAL, "minimum and maximum per channel"),
+    "first_sample": (SIGNAL, "first value per channel"),
 }
+"""Trait -> whether it is an artefact of recording or selection, or legitimate signal; and what it compares."""
 
 
 def find_shortcuts(facts: Facts) -> list[Shortcut]:
@@ -73,14 +93,29 @@ def find_shortcuts(facts: Facts) -> list[Shortcut]:
         return []
     wanted, labels = queries["class_label"].to_numpy(), corpus["class_label"].to_numpy()
     classes, own = np.unique(wanted, return_inverse=True)
-    tables = np.stack([ndcg_by_class(distance(queries, corpus), classes, labels) for distance in _DISTANCES.values()])
+    by_values = _by_values(facts, queries, corpus)
+    tables = np.stack(
+        [
+            ndcg_by_class(_DISTANCES[name](queries, corpus) if name in _DISTANCES else by_values[name], classes, labels)
+            for name in TRAITS
+        ]
+    )
     tested = exchange_units(tables, own, queries["unit"].rank("dense").to_numpy())
     chance = float(random_expectation(len(labels), n_relevant(wanted, labels))["ndcg", CUTOFF].mean())
-    rows = zip(_DISTANCES, tested.observed.tolist(), tested.exchanged.tolist(), tested.p.tolist(), strict=True)
+    rows = zip(TRAITS, tested.observed.tolist(), tested.exchanged.tolist(), tested.p.tolist(), strict=True)
     return [
-        Shortcut(name, TRAITS[name], ndcg, chance, mean, None if np.isnan(p) else p, tested.units, queries.height)
+        Shortcut(name, *TRAITS[name], ndcg, chance, mean, None if np.isnan(p) else p, tested.units, queries.height)
         for name, ndcg, mean, p in rows
     ]
+
+
+def _by_values(facts: Facts, queries: pl.DataFrame, corpus: pl.DataFrame) -> dict[str, np.ndarray]:
+    """Distances in the traits of the values."""
+    both = pl.concat([queries.select("entry_id", "channels"), corpus.select("entry_id", "channels")])
+    ids, channels = both["entry_id"].to_list(), [tuple(c or ()) for c in both["channels"].to_list()]
+    numbers = channel_numbers(facts.selected_values, ids, channels)
+    rows = np.arange(len(ids))
+    return {name: distances(numbers, name, rows[: queries.height], rows[queries.height :]) for name in NUMBERS}
 
 
 def ndcg_by_class(distance: np.ndarray, classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -169,5 +204,6 @@ _DISTANCES: dict[str, Callable[[pl.DataFrame, pl.DataFrame], np.ndarray]] = {
     "missing": _missing,
     "constant_channels": _sets(_constant_sets),
     "position": _difference("place"),
+    "absolute_position": _difference("row_start", logarithmic=True),
     "unit_size": _difference("unit_windows", logarithmic=True),
 }
