@@ -12,7 +12,7 @@ import polars as pl
 from readbench_data.entry import NORMAL
 from readbench_data.lane.base import SHARD, AuditGate, Lane, histogram, require, staged
 from readbench_data.lane.stage_windows import load_index
-from readbench_data.recordings.shards import read_segments
+from readbench_data.recordings.shards import read_values
 from readbench_data.release import layout
 from readbench_data.release.lane_records import (
     BenchmarkRecord,
@@ -126,12 +126,12 @@ def _stream_entries(lane: Lane, index: pl.DataFrame, rows: pl.DataFrame) -> Iter
         groups.setdefault((row["recording_id"], row["segment"]), []).append(row)
     shard = f"{lane.stage('recordings').place(require(lane, 'recordings', StageRecord).key)}/{SHARD}"
     with lane.store.open_read(shard) as stream:
-        for segment in read_segments(stream, set(groups)):
-            for row in sorted(groups[segment.recording_id, segment.number], key=lambda r: r["start"]):
+        for key, values in read_values(stream, set(groups)):
+            for row in sorted(groups[key], key=lambda r: r["start"]):
                 normal = row["class_label"] == NORMAL
                 yield Entry(
                     entry_id=row["entry_id"],
-                    values=segment.values[row["start"] : row["stop"]].copy(),
+                    values=values[row["start"] : row["stop"]].copy(),
                     channels=tuple(row["channels"]),
                     label="normal" if normal else "anomaly",
                     class_label=row["class_label"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 import polars as pl
@@ -10,15 +11,17 @@ import pyarrow.parquet as pq
 
 from readbench_data.errors import ReadbenchError
 from readbench_data.lane.base import INDEX, SHARD, Gate, Lane, histogram, require, staged
+from readbench_data.recordings.segment import Segment
 from readbench_data.recordings.shards import iter_segments
 from readbench_data.release.lane_records import WindowCounts, WindowsRecord
 from readbench_data.store.records import StageRecord
 from readbench_data.store.store import digest
-from readbench_data.windows.index import INDEX_SCHEMA, IndexRows, index_rows, index_table
+from readbench_data.windows.index import INDEX_SCHEMA, IndexRows, index_batch, index_table
 from readbench_data.windows.windowing import WindowPlan
 
 _INDEX_ROWS = 20_000
 _BATCH_SEGMENTS = 500
+_BATCH_BYTES = 16 << 20
 
 
 def windows(lane: Lane, gate: Gate | None = None) -> WindowsRecord:
@@ -53,17 +56,17 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Windo
     labelled_windows = short_segments = 0
 
     with lane.store.open_read(shard) as stream:
-        for segment in iter_segments(stream):
-            rows = index_rows(lane.name, segment, plan, lane.rule, lane.source.labels)
-            if rows is None:
-                short_segments += 1
-                continue
-            labelled_windows += len(rows)
-            parts.append(rows)
-            if len(parts) == _BATCH_SEGMENTS:
-                tables.append(index_table(parts))
-                parts = []
-                lane.progress(f"labelled {labelled_windows:,} windows")
+        for segments in _batches(iter_segments(stream)):
+            for rows in index_batch(lane.name, segments, plan, lane.rule, lane.source.labels):
+                if rows is None:
+                    short_segments += 1
+                    continue
+                labelled_windows += len(rows)
+                parts.append(rows)
+                if len(parts) == _BATCH_SEGMENTS:
+                    tables.append(index_table(parts))
+                    parts = []
+                    lane.progress(f"labelled {labelled_windows:,} windows")
     index = pa.concat_tables([*tables, index_table(parts)])
     lane.progress(f"labelled {index.num_rows:,} windows")
     if index.num_rows != len(set(index["entry_id"].to_pylist())):
@@ -79,6 +82,20 @@ def _write_index(lane: Lane, shard: str, place: str, gate: Gate | None) -> Windo
         dropped=histogram(labelled["reason"]),
         checks=tuple(checks),
     )
+
+
+def _batches(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
+    """Yield the segments in lists of bounded number and size; a segment beyond the size is alone."""
+    batch: list[Segment] = []
+    size = 0
+    for segment in segments:
+        if batch and (len(batch) == _BATCH_SEGMENTS or size + segment.values.nbytes > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(segment)
+        size += segment.values.nbytes
+    if batch:
+        yield batch
 
 
 def load_index(lane: Lane) -> pl.DataFrame:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from readbench_data.entry import unnest
 from readbench_data.errors import ReadbenchError
 from readbench_data.lane import INDEX, SHARD, Lane
-from readbench_data.recordings.shards import read_segments
+from readbench_data.recordings import shards
 from readbench_data.release import layout
 from readbench_data.release.lane_records import BenchmarkRecord
 from readbench_data.release.manifest import Manifest
@@ -114,9 +114,9 @@ def from_index(dataset: str, stream: IO[bytes], audit: pl.DataFrame, segments: O
         found: WindowValues = {}
         if groups and segments is not None:
             with segments() as stream:
-                for piece in read_segments(stream, set(groups)):
-                    for name, start, stop in groups[piece.recording_id, piece.number]:
-                        found[name] = piece.values[start:stop].copy()
+                for key, piece in shards.read_values(stream, set(groups)):
+                    for name, start, stop in groups[key]:
+                        found[name] = piece[start:stop].copy()
         return found
 
     return Facts(dataset, frame, sketches, values)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -62,6 +62,9 @@ class Identity:
     extras: str
 
 
+_NAMES = tuple(field.name for field in fields(Identity))
+
+
 def identity(info: SegmentInfo) -> Identity:
     """The identity of a segment: small, and without a reference to any of its arrays."""
     return Identity(
@@ -79,8 +82,9 @@ def identity(info: SegmentInfo) -> Identity:
 def pack(info: SegmentInfo) -> dict[str, Any]:
     """The row of a segment: every column of ``SEGMENT_SCHEMA`` but the values. Arrays stay numpy arrays."""
     clock, times = _pack_clock(info.clock)
+    named = identity(info)
     return {
-        **asdict(identity(info)),
+        **{name: getattr(named, name) for name in _NAMES},
         "evidence": _pack_evidence(info.evidence),
         "unit": json.dumps(info.unit if isinstance(info.unit, str) else asdict(info.unit)),
         "clock": clock,

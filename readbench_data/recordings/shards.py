@@ -6,7 +6,7 @@ largest recording.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from types import TracebackType
 from typing import IO, Any
 
@@ -19,6 +19,7 @@ from readbench_data.recordings.segment_row import SEGMENT_SCHEMA, VALUES, pack, 
 
 ROW_GROUP_BYTES = 64 << 20
 
+KEY = ("recording_id", "segment")
 Key = tuple[str, int]
 """Recording and number of a segment."""
 
@@ -79,9 +80,15 @@ def read_segments(stream: IO[bytes], wanted: Collection[Key]) -> Iterator[Segmen
     yield from _with_values(_rows(stream, wanted))
 
 
+def read_values(stream: IO[bytes], wanted: Collection[Key]) -> Iterator[tuple[Key, np.ndarray]]:
+    """The values [T][C] of the wanted segments, in the order written; nothing else of them is read."""
+    for row in _rows(stream, wanted, columns=(*KEY, "steps", VALUES)):
+        yield (row["recording_id"], row["segment"]), row[VALUES].reshape(row["steps"], -1)
+
+
 def iter_info(stream: IO[bytes], wanted: Collection[Key] | None = None) -> Iterator[SegmentInfo]:
     """Every segment, or the wanted ones only, in the order written; values are not read."""
-    for row in _rows(stream, wanted, values=False):
+    for row in _rows(stream, wanted, columns=[name for name in SEGMENT_SCHEMA.names if name != VALUES]):
         yield unpack(row)
 
 
@@ -91,23 +98,25 @@ def _with_values(rows: Iterator[dict[str, Any]]) -> Iterator[Segment]:
         yield info.with_values(row[VALUES].reshape(info.steps, len(info.channels)))
 
 
-def _rows(stream: IO[bytes], wanted: Collection[Key] | None = None, values: bool = True) -> Iterator[dict[str, Any]]:
+def _rows(
+    stream: IO[bytes], wanted: Collection[Key] | None = None, columns: Sequence[str] = SEGMENT_SCHEMA.names
+) -> Iterator[dict[str, Any]]:
     """Stored rows, one row group in memory at a time; lists and bytes as flat numpy arrays, which are not copied."""
     file = pq.ParquetFile(stream)
-    columns = [name for name in file.schema_arrow.names if values or name != VALUES]
+    columns = [name for name in file.schema_arrow.names if name in columns]
     for group in range(file.num_row_groups):
         chosen: list[int] | None = None
         if wanted is not None:
-            keys = file.read_row_group(group, columns=["recording_id", "segment"]).to_pydict()
+            keys = file.read_row_group(group, columns=[*KEY]).to_pydict()
             pairs = zip(keys["recording_id"], keys["segment"], strict=True)
             chosen = [row for row, key in enumerate(pairs) if key in wanted]
             if not chosen:
                 continue
         table = file.read_row_group(group, columns=columns).combine_chunks()
         arrays = {f.name: table.column(f.name) for f in table.schema if _is_array(f.type)}
-        plain = table.drop_columns(list(arrays))
-        for at in range(table.num_rows) if chosen is None else chosen:
-            (row,) = plain.slice(at, 1).to_pylist()
+        places = range(table.num_rows) if chosen is None else chosen
+        plain = table.drop_columns(list(arrays)).take(pa.array(places, pa.int64()))
+        for at, row in zip(places, plain.to_pylist(), strict=True):
             yield row | {name: _flat(column[at]) for name, column in arrays.items()}
 
 

@@ -12,7 +12,7 @@ The sketch and the rounding are ours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
@@ -37,6 +37,16 @@ class Fingerprints:
     sketch: np.ndarray
     constant_mask: list[str]
 
+    def one_by_one(self) -> Iterator[Fingerprints]:
+        """Yield the fingerprints of each window."""
+        for i in range(len(self.content_hash)):
+            one = slice(i, i + 1)
+            yield Fingerprints(self.content_hash[one], self.shape_hash[one], self.sketch[one], self.constant_mask[one])
+
+
+NO_PRINTS = Fingerprints([], [], np.zeros((0, SKETCH_SIZE), np.float32), [])
+"""The fingerprints of no window."""
+
 
 def fingerprint(
     values: np.ndarray, channels: Sequence[str], starts: np.ndarray, stops: np.ndarray, named: bool = True
@@ -49,7 +59,7 @@ def fingerprint(
     """
     n, width = len(starts), values.shape[1]
     if n == 0:
-        return Fingerprints([], [], np.zeros((0, SKETCH_SIZE), np.float32), [])
+        return NO_PRINTS
     length = int(stops[0] - starts[0])
     if np.any(stops - starts != length):
         raise ValueError("windows of one series must share their length")
@@ -132,7 +142,7 @@ def _basis(length: int) -> np.ndarray:
 
 def _sketch(mixed: np.ndarray, basis: np.ndarray) -> np.ndarray:
     n, half = len(mixed), basis.shape[1] // 2
-    waves = (mixed.reshape(n * _MIXTURES, -1) @ basis).reshape(n, _MIXTURES, 2, half)
+    waves = (mixed @ basis).reshape(n, _MIXTURES, 2, half)  # one product per window: its bits do not depend on others
     sketch = np.hypot(waves[:, :, 0], waves[:, :, 1]).reshape(n, SKETCH_SIZE)
     size = np.linalg.norm(sketch, axis=1, keepdims=True)
     return np.divide(sketch, size, out=np.zeros_like(sketch), where=size > 0)

@@ -7,7 +7,7 @@ curated recordings only for the selected windows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from readbench_data.recordings.recording import Event
 from readbench_data.recordings.segment import Segment, SegmentInfo
 from readbench_data.recordings.segment_row import Identity, identity
 from readbench_data.windows.columns import INDEX_COLUMNS, VOTE, arrow_schema
-from readbench_data.windows.fingerprint import SKETCH_SIZE, Fingerprints, fingerprint
+from readbench_data.windows.fingerprint import NO_PRINTS, SKETCH_SIZE, Fingerprints, fingerprint
 from readbench_data.windows.labeling import LabelMap, Rule, Votes, WindowLabels, apply_rule, count_votes
 from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.window_units import WindowUnits
@@ -74,12 +74,41 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
 
     Raises ``KeyError`` for a code without a class.
     """
+    (rows,) = index_batch(dataset, [segment], plan, rule, label_map)
+    return rows
+
+
+def index_batch(
+    dataset: str, segments: Sequence[Segment], plan: WindowPlan, rule: Rule, label_map: LabelMap
+) -> list[IndexRows | None]:
+    """:func:`index_rows` of every segment. Windows that are alone in their segment are fingerprinted together."""
+    parts = [_without_prints(dataset, segment, plan, rule, label_map) for segment in segments]
+    alone: dict[tuple[tuple[str, ...], int], list[int]] = {}
+    for at, (segment, part) in enumerate(zip(segments, parts, strict=True)):
+        if part is not None and len(part) == 1 and part.labels.class_label[0] is not None:
+            alone.setdefault((segment.channels, int(part.stops[0] - part.starts[0])), []).append(at)
+        elif part is not None:
+            labelled = np.array([label is not None for label in part.labels.class_label], bool)
+            prints = _fingerprints(segment, part.starts, part.stops, labelled)
+            parts[at] = replace(part, prints=prints)
+    for (channels, length), places in alone.items():
+        found = [(at, part) for at in places if (part := parts[at]) is not None]
+        values = np.concatenate([segments[at].values[part.starts[0] : part.stops[0]] for at, part in found])
+        starts = np.arange(len(found)) * length
+        prints = fingerprint(values, channels, starts, starts + length)
+        for (at, part), own in zip(found, prints.one_by_one(), strict=True):
+            parts[at] = replace(part, prints=own)
+    return parts
+
+
+def _without_prints(
+    dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, label_map: LabelMap
+) -> IndexRows | None:
     starts, stops = plan.bounds(segment)
     if len(starts) == 0:
         return None
     votes, labels, units = label_windows(segment, starts, stops, rule, label_map)
     rows = np.stack(segment.row_span(starts, stops))
-    labelled = np.array([label is not None for label in labels.class_label], bool)
     clock = segment.clock
     nothing = [None] * len(starts)
     return IndexRows(
@@ -97,7 +126,7 @@ def index_rows(dataset: str, segment: Segment, plan: WindowPlan, rule: Rule, lab
         events=segment.evidence.spans if (labels.event >= 0).any() else (),
         filled=_sum_between(segment.filled, starts, stops),
         masked=_sum_between(segment.masked, starts, stops),
-        prints=_fingerprints(segment, starts, stops, labelled),
+        prints=NO_PRINTS,
     )
 
 

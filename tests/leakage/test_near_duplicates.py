@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from readbench_data.leakage import near_duplicates
-from readbench_data.leakage.near_duplicates import candidates, confirmed, correlation
+from readbench_data.leakage.near_duplicates import _best, candidates, confirmed, correlation, promising
 from readbench_data.windows.fingerprint import fingerprint
 
 
@@ -86,3 +86,40 @@ def test_a_shifted_copy_is_found_from_its_sketch_and_confirmed_by_its_values() -
     found = confirmed(candidates(own, sketch), lambda q, c: (query, corpus[c]))
     assert [(q, c, lag) for q, c, _, lag in found] == [(0, 7, -3)]
     assert found[0][2] > 0.9999
+
+
+def pairs_of_windows(draw: np.random.Generator) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs with shifts, gains, noise, steps, channels that are constant in one window, in both or in part of one."""
+    found = []
+    for steps, width in ((24, 1), (64, 3), (256, 5), (1024, 2)):
+        series = np.cumsum(draw.standard_normal((steps + 40, width)), axis=0)
+        for lag in (0, 1, 5, -3):
+            a, b = series[20 : 20 + steps], series[20 + lag : 20 + lag + steps] * 3.0 + 7.0
+            noisy = b + draw.choice([0.0, 1e-3, 0.1, 3.0]) * draw.standard_normal(b.shape)
+            found += [(a, b), (a, noisy), (np.sign(a), np.sign(noisy)), (1e4 + a, -1e6 + 1e-3 * b)]
+            still, late, tiny = a.copy(), b.copy(), a.copy()
+            still[:, 0] = 5.5
+            late[: steps - 4, 0] = 0.25
+            tiny[:, 0] *= 1e-7
+            found += [(still, b), (a, late), (still, late), (late, late), (still, still), (tiny, b), (tiny, tiny)]
+            found += [(still[:, :1], still[:, :1]), (1e9 + 0 * a, b), (np.sin(np.arange(steps))[:, None], -a[:, :1])]
+    return [(a.astype(np.float32), b.astype(np.float32)) for a, b in found]
+
+
+def test_the_quick_search_for_the_best_shift_gives_the_value_and_shift_of_the_exact_one() -> None:
+    few = 0
+    for a, b in pairs_of_windows(np.random.default_rng(11)):
+        shift = min(len(a) - 2, max(8, len(a) // 16))
+        exact = correlation(a, b, shift)
+        shifts = promising(a, b, shift, -1.0)
+        assert _best(a, b, shifts) == exact
+        few += len(shifts) <= 5
+        if not promising(a, b, shift, 0.999):
+            assert exact[0] < 0.999
+    assert few > 60, "most pairs are decided by few shifts"
+
+
+def test_windows_of_different_shapes_are_not_compared() -> None:
+    a, b = np.ones((30, 2), np.float32), np.ones((30, 3), np.float32)
+    assert promising(a, b, 8, 0.5) == []
+    assert correlation(a, b, 8) == (0.0, 0)

@@ -16,7 +16,7 @@ from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.recordings.segment import Segment, SegmentInfo
 from readbench_data.recordings.segment_row import SEGMENT_SCHEMA, identity, pack
-from readbench_data.recordings.shards import SegmentWriter, iter_info, iter_segments, read_segments
+from readbench_data.recordings.shards import SegmentWriter, iter_info, iter_segments, read_segments, read_values
 
 EVENTS = Evidence.events([Event("1", -3, 4, "e", "pump", ("a", "b")), Event("2", 5, 6, "f")], [(0, 2)])
 EVIDENCE = [
@@ -142,6 +142,10 @@ def test_pieces_of_any_size_come_back_from_row_groups_of_any_size(steps: list[in
     wanted = {("w1/r", i) for i in range(0, len(steps), 2)}
     stream.seek(0)
     assert [s.number for s in read_segments(stream, wanted)] == list(range(0, len(steps), 2))
+    stream.seek(0)
+    for (name, number), values in read_values(stream, wanted):
+        assert (name, number) in wanted
+        np.testing.assert_array_equal(values, segments[number].values)
 
 
 def test_writing_nothing_reads_nothing() -> None:

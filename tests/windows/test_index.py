@@ -14,7 +14,7 @@ from readbench_data.entry import NORMAL, entry_id
 from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import NULL_CODE, Clock, Event, Evidence, Recording, UnitSpans
 from readbench_data.windows.fingerprint import fingerprint
-from readbench_data.windows.index import INDEX_SCHEMA, index_rows, index_table
+from readbench_data.windows.index import INDEX_SCHEMA, index_batch, index_rows, index_table
 from readbench_data.windows.labeling import LabelMap, Rule
 from readbench_data.windows.outcomes import Reason
 from readbench_data.windows.windowing import WindowPlan
@@ -231,3 +231,24 @@ def test_extras_are_plain_json_with_sorted_keys() -> None:
     (row,) = rows(recording(Evidence.native("1", 12), extras={"b": "ä", "a": None}), WindowPlan(None), Rule("native"))
     assert row["extras"] == '{"a": null, "b": "ä"}'
     assert json.loads(row["extras"]) == {"a": None, "b": "ä"}
+
+
+def test_windows_alone_in_their_segment_have_the_fingerprints_they_have_one_by_one() -> None:
+    draw = np.random.default_rng(4)
+    shapes = [(24, ("x",)), (24, ("x",)), (64, ("x",)), (24, ("y",)), (96, ("x", "y")), (10, ("x",))]
+    segments = []
+    for number in range(40):
+        steps, channels = shapes[number % len(shapes)]
+        codes = np.full(steps, 1 if number % 3 else NULL_CODE)
+        values = np.cumsum(draw.standard_normal((steps, len(channels))), axis=0)
+        named = {"recording_id": f"r{number}", "unit": "u", "source_file": "f", "source_sha256": "0"}
+        one = Recording(values=values, channels=channels, evidence=Evidence.dense(codes), **named)  # type: ignore[arg-type]
+        segments.extend(curate(one, Curation()))
+    rule = Rule("majority")
+    for plan in (WindowPlan(24, 24), WindowPlan(64)):
+        batch = index_batch("plant", segments, plan, rule, LABELS)
+        single = [index_rows("plant", one, plan, rule, LABELS) for one in segments]
+        assert [part is None for part in batch] == [part is None for part in single]
+        tables = [index_table([part for part in parts if part is not None]) for parts in (batch, single)]
+        assert tables[0].num_rows > 10
+        assert tables[0].equals(tables[1])
