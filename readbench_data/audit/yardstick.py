@@ -8,11 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from readbench_data.evaluation.run.results import gather
+from readbench_data.evaluation.run.results_store import ResultsStore
 from readbench_data.evaluation.task.release_data import Release
 from readbench_data.leakage.shortcuts import CUTOFF, MARGIN, Shortcut
 from readbench_data.store.store import Store
 
-RESULTS = "evaluation/results.parquet"
+RESULTS = "evaluation"
 REFERENCES = ("ED", "DTW-I")
 POLLUTION = 20
 CLOSE = 0.02
@@ -42,11 +44,10 @@ def yardstick(release: Path, dataset: str, store: Store | None, found: Sequence[
     if not found:
         return None
     chance = found[0].random
-    if store is None or not store.exists(RESULTS):
+    folder = Path(store.url(RESULTS)) if store is not None and store.is_local else None
+    if folder is None or not folder.is_dir():
         return Yardstick(chance, ())
-    with store.open_read(RESULTS) as stream:
-        rows = pl.read_parquet(stream.read(), columns=["method", "dataset", "rho", "metric", "k", "value", "data_hash"])
-    own = Release(release).info(dataset).data_hash
+    rows = gather(Release(release), ResultsStore(folder), [dataset]).rows
     scores = (
         rows.filter(
             (pl.col("dataset") == dataset)
@@ -54,7 +55,6 @@ def yardstick(release: Path, dataset: str, store: Store | None, found: Sequence[
             & (pl.col("metric") == "ndcg")
             & (pl.col("k") == CUTOFF)
             & pl.col("value").is_not_null()
-            & pl.col("data_hash").str.starts_with(own)
         )
         .group_by("method")
         .agg(pl.col("value").mean())

@@ -48,9 +48,10 @@ def test_verify_lists_breaches_and_exits_with_1(lite: built.Built, tmp_path: Pat
     assert any("README.md" in line for line in found.breaches)
 
 
-def test_scores_of_the_leaderboard_and_of_evaluate(lite: built.Built) -> None:
+def test_scores_of_the_leaderboard_and_of_evaluate(lite: built.Built, tmp_path: Path) -> None:
     board = document(outputs.ScoresOutput, "leaderboard", "--release", lite.release, "--data", lite.data)
-    again = document(outputs.ScoresOutput, "evaluate", "--method", "ED", "--release", lite.release, "--data", lite.data)
+    words = ("evaluate", "--method", "ED", "--release", lite.release, "--data", tmp_path / "data")
+    again = document(outputs.ScoresOutput, *words)
     assert board.miniatures  # type: ignore[attr-defined]
     values = {
         (one.method, one.dataset, one.rho): one.value

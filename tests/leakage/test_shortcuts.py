@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from readbench_data.audit.yardstick import Yardstick, verdict, yardstick
+from readbench_data.evaluation.board.leaderboard import leaderboard
 from readbench_data.evaluation.scoring.metrics import n_relevant, ranking_metrics, tie_averaged_gain
 from readbench_data.leakage.facts import Facts, from_release
 from readbench_data.leakage.shortcuts import TRAITS, Shortcut, find_shortcuts, ndcg_by_class
@@ -177,7 +178,8 @@ def test_the_yardstick_is_of_exactly_these_data(lite: built.Built) -> None:
     shortcuts = find_shortcuts(from_release(lite.release, "mit_bih"))
     scale = yardstick(lite.release, "mit_bih", Store(str(lite.data)), shortcuts)
     assert scale is not None
-    stored = pl.read_parquet(lite.data / "evaluation" / "results.parquet").filter(
+    everything = leaderboard(lite.release, lite.data / "evaluation").result.rows
+    stored = everything.filter(
         (pl.col("dataset") == "mit_bih")
         & (pl.col("rho") == 20)
         & (pl.col("metric") == "ndcg")
