@@ -21,7 +21,8 @@ CLOSE = 0.02
 
 @dataclass(frozen=True)
 class Yardstick:
-    """NDCG@10 against the corpus with 20 % Normal windows: of a random order, and of the stored results by method, the best first."""
+    """NDCG@10 against the corpus with 20 % Normal windows: of a random order, and of the stored results by method, the
+    best first."""
 
     chance: float
     methods: tuple[tuple[str, float], ...]
