@@ -24,12 +24,14 @@ from readbench_data.pages.page import render_page
 from readbench_data.pages.templating import breakable
 from readbench_data.store.store import Store
 from readbench_data.windows.labeling import LabelMap
-from readbench_data.windows.outcomes import Outcome, explained
-from readbench_data.windows.sensitivity import CHANGES, Variant
+from readbench_data.windows.outcomes import Outcome, Reason, explained
+from readbench_data.windows.sensitivity import CHANGES, MOVES, Variant
 
 ALIKE, FIRST, UNITS, FILES = 3, 4, 200, 30
 """Listed borderline windows of one kind; plotted examples before the rest is collapsed; listed units and files. All are
 our choice."""
+
+LISTED = ("entry_id", "class_label", "next_class", "outcome", "margin", "label_words")
 
 Section = dict[str, Any]
 """The values of one section of the template."""
@@ -51,6 +53,7 @@ def dataset_page(release: Path, dataset: str, store: Store | None = None, labels
         lost=[(Outcome(o).words, r, n, explained(r)) for o, r, n in tallies.by_reason(audit)],
         purity=charts.columns(tallies.purity(audit), "Windows by purity of votes"),
         borderline=_borderline(found.margins, values),
+        fragile=None if found.fragile is None else _fragile(found.fragile),
         examples=_examples(audit, values),
         first=FIRST,
         units=_units(audit),
@@ -100,13 +103,28 @@ def _borderline(margins: pl.DataFrame, values: Values) -> Section:
             charts.window(values[name][1], values[name][0], f"{label}, {votes}"),
             f"{label}, next {other or '-'}, {outcome}: {votes}. {name}",
         )
-        for name, label, other, outcome, _, votes, _ in published.head(6).iter_rows()
+        for name, label, other, outcome, _, votes, _ in published.head(6).select(*LISTED, "alike").iter_rows()
     ]
     listed = [
-        (name, label, other, outcome, f"{100 * margin:.1f} %", votes, alike)
-        for name, label, other, outcome, margin, votes, alike in tallies.unlike(margins, ALIKE).head(20).iter_rows()
+        (name, label, other, outcome, f"{100 * margin:.1f} %", votes, "-" if moved is None else f"{moved:+d}", alike)
+        for name, label, other, outcome, margin, votes, moved, alike in tallies.unlike(margins, ALIKE)
+        .head(20)
+        .select(*LISTED, "moved", "alike")
+        .iter_rows()
     ]
     return {"windows": margins.height, "alike": ALIKE, "plots": plots, "rows": listed}
+
+
+def _fragile(found: pl.DataFrame) -> Section:
+    published = found.filter(pl.col("outcome").is_in([Outcome.QUERY, Outcome.CORPUS]))
+    unclear = found.filter(pl.col("reason") == Reason.AMBIGUOUS)
+    columns = ["entry_id", "outcome", pl.coalesce("class_label", "reason"), "moved", "becomes"]
+    rows = pl.concat([published.head(20), unclear.head(10)]).select(columns).rows()
+    return {
+        "counts": tallies.by_move(found).rows(),
+        "rows": [(a, b, c, f"{moved:+d}", e) for a, b, c, moved, e in rows],
+        "most": max(MOVES),
+    }
 
 
 def _examples(audit: pl.DataFrame, values: Values) -> list[Plot]:
@@ -179,9 +197,28 @@ def _sensitivity(variants: Sequence[Variant] | None) -> list[tuple[object, ...]]
     if variants is None:
         return None
     return [
-        (v.setting, v.windows, v.compared, f"{v.changed:,} ({100 * v.changed / max(v.compared, 1):.1f} %)", *v.changes)
+        (
+            v.setting,
+            v.windows,
+            v.compared,
+            f"{v.changed:,} ({100 * v.changed / max(v.compared, 1):.1f} %)",
+            *v.changes,
+            _of(v.published_changed, v.published),
+            _classes(v),
+        )
         for v in variants
     ]
+
+
+def _of(part: int, whole: int) -> str:
+    return f"{part:,} of {whole:,} ({100 * part / whole:.1f} %)" if whole else "-"
+
+
+def _classes(variant: Variant) -> str:
+    """The classes whose number of windows changes most, with the change."""
+    differ = sorted(((b - a, name) for name, (a, b) in variant.classes.items() if a != b), key=lambda d: -abs(d[0]))
+    more = f", {len(differ) - 4} more" if len(differ) > 4 else ""
+    return ", ".join(f"{name} {change:+,d}" for change, name in differ[:4]) + more or "none"
 
 
 def _fill(audit: pl.DataFrame) -> Section:

@@ -99,6 +99,21 @@ def _next_classes(labelled: pl.DataFrame) -> pl.DataFrame:
     return most.group_by("entry_id").agg(next_class=pl.col("voted").str.join(" or "))
 
 
+def by_move(fragile: pl.DataFrame) -> pl.DataFrame:
+    """Return, per number of steps, the windows whose class changes if they are moved by at most so many: ``steps,
+    published, retained, dropped`` (cumulative)."""
+    steps = fragile.select(
+        "outcome", steps=pl.col("moved").abs(), published=pl.col("outcome").is_in([Outcome.QUERY, Outcome.CORPUS])
+    )
+    dropped = pl.col("outcome") == Outcome.DROPPED
+    counts = steps.group_by("steps").agg(
+        published=pl.col("published").sum().cast(pl.Int64),
+        retained=(~dropped).sum().cast(pl.Int64),
+        dropped=dropped.sum().cast(pl.Int64),
+    )
+    return counts.sort("steps").with_columns(pl.col("published", "retained", "dropped").cum_sum())
+
+
 def unlike(margins: pl.DataFrame, each: int) -> pl.DataFrame:
     """Return at most ``each`` windows with the same class, next class and margin (to 0.1 %), in the given order;
     ``alike`` is the number of such windows."""

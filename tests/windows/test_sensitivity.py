@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import polars as pl
 
 from readbench_data.recordings.curation import Curation, curate
 from readbench_data.recordings.recording import Event, Evidence, Recording, UnitSpans
 from readbench_data.recordings.shards import SegmentWriter
 from readbench_data.windows.labeling import LabelMap, Rule
-from readbench_data.windows.sensitivity import CHANGES, Variant, sweep
+from readbench_data.windows.sensitivity import CHANGES, Variant, fragile, sweep
 
 LABELS = LabelMap({"f": "Fault", "g": "Other"})
 
@@ -51,7 +52,7 @@ def test_a_tie_with_normal_goes_to_the_fault() -> None:
     codes = np.array([0] * 5 + [1] * 5 + [1] * 10)
     dense = Evidence.dense(codes, {0: "normal", 1: "f"})
     found = swept(dense, 20, Rule("majority"), 10, None)
-    assert changes(found["tie with Normal: to Normal"]) == {"class to dropped": 1}
+    assert changes(found["tie with Normal: dropped, not the fault"]) == {"class to dropped": 1}
     assert "coverage 0.25" not in found
 
 
@@ -65,9 +66,42 @@ def test_length_at_the_same_centre_and_stride_by_the_nearest_window() -> None:
     # Twenty steps: [0, 20) has 6 fault steps of 20, so it is mixed; so have [5, 25) and [10, 30).
     assert changes(found["length 20 (twice)"]) == {"class to dropped": 3}
     # Every five steps: [0,10) Normal, [5,15) 5 of 10 a tie for the fault, [10,20) Fault, [15,25) mixed, [20,30) Normal.
-    assert found["stride 5 (half)"].compared == 5
-    assert changes(found["stride 5 (half)"]) == {"Normal to fault": 1, "class to dropped": 1}
-    assert (found["stride 20 (twice)"].compared, found["stride 20 (twice)"].changed) == (2, 0)
+    # Only the two new ones are compared, with the nearest (the earlier one if equal).
+    half = found["stride 5 (half), new windows"]
+    assert (half.windows, half.compared) == (5, 2)
+    assert changes(half) == {"Normal to fault": 1, "class to dropped": 1}
+    assert not any("twice" in name and "stride" in name for name in found), "it selects from the same windows"
+
+
+def test_a_moved_grid_and_published_windows_and_classes() -> None:
+    codes = np.array([0] * 14 + [1] * 6 + [0] * 14)
+    stream = shard(Evidence.dense(codes, {0: "normal", 1: "f"}), 34)
+    published = {("r", 0): np.array([10, 20])}
+    found = {v.setting: v for v in sweep(stream, LABELS, Rule("majority"), 10, None, published)}
+    # In force: [0, 10) Normal, [10, 20) 6 of 10 Fault, [20, 30) Normal. By four: [4, 14) Normal, [14, 24) Fault,
+    # [24, 34) Normal.
+    assert found["grid moved by 4"].compared == 3
+    assert changes(found["grid moved by 4"]) == {}
+    assert "grid moved by 16" not in found, "longer than a window"
+    length = found["length 20 (twice)"]
+    assert (length.published, length.published_changed) == (2, 2)
+    assert length.classes == {"Fault": (1, 0), "Normal": (2, 0)}
+
+
+def test_windows_whose_class_changes_if_they_move() -> None:
+    # Beats at 3 (n) and 18 (V): the V is 2 steps before the end of the second window.
+    beats = Evidence.points([3, 12, 18, 25], ["n", "n", "f", "n"])
+    table = fragile(shard(beats, 30), LabelMap({"n": "Normal", "f": "Fault"}), Rule("majority_of_beats"), 10, None)
+    rows = {row["start"]: (row["class_label"], row["moved"], row["becomes"]) for row in table.to_dicts()}
+    # [10, 20) has n and f, a tie for the fault; by -2 it has n alone: Normal. [20, 30) gets f by -2: a tie as well.
+    assert rows[10] == ("Fault", -2, "Normal")
+    assert rows[20] == ("Normal", -2, "Fault")
+    # [0, 10): by 4 its only beat leaves, and 12 enters; by 8 still n alone, and it cannot move further than 20.
+    assert 0 not in rows
+    dense = Evidence.dense(np.array([0] * 14 + [1] * 6), {0: "normal", 1: "f"})
+    table = fragile(shard(dense, 20), LABELS, Rule("majority"), 10, None)
+    assert table.filter(pl.col("start") == 10).row(0, named=True)["becomes"] == "mixed", "by -2: 4 of 10 are the fault"
+    assert fragile(shard(Evidence.native("f", 12), 12), LABELS, Rule("native"), None, None).is_empty()
 
 
 def test_a_window_across_two_units_has_no_class() -> None:
