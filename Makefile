@@ -27,7 +27,7 @@ test: .venv/.ready  ## run style checks, type checks and tests
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
-	@$(BIN)/pytest -n 2 --dist loadfile
+	@$(BIN)/pytest -n 2
 
 test-long: .venv/.ready  ## run the long proofs: fuzzing, mutation, kills
 	@$(BIN)/pytest -n 2 -m long
